@@ -1,10 +1,11 @@
 """Algorithms written in Python: how they are named, where their code is, how they fail.
 
 An algorithm is a class: a retransmission timer or a congestion control. A text, for example in a
-scenario, names the class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the
-name of an entry point of an installed package. Constants may follow: ``"file.py:Class:k=3"``. The
-text may also have the beginning of the SHA-256 of the code, its fingerprint:
-``"file.py@0f3a5c7e9b1d2f46:Class"``. Such a text is pinned: it names only this code.
+scenario, names the class. It has the place of the class, ``"file.py:Class"`` or
+``"package.module:Class"``, or the name of an entry point of an installed package. Constants may
+follow: ``"file.py:Class:k=3"``. The text may also have the beginning of the SHA-256 of the code,
+its fingerprint: ``"file.py@0f3a5c7e9b1d2f46:Class"``. Such a text is pinned: it names only this
+code.
 """
 
 from __future__ import annotations

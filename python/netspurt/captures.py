@@ -53,9 +53,9 @@ class Explained:
         Properties of the capture that limit the results, such as times that go back, or link types
         that cannot be read.
     packets, tcp, no_ip, fragments, other
-        Five counts: all packets; packets of TCP; packets without IP or from links of an unreadable
-        type; fragments of TCP, except those that complete a datagram; IP packets without a readable
-        TCP header.
+        `packets` counts all packets, and `tcp` counts the packets of TCP. `no_ip` counts packets
+        without IP or from links of an unreadable type. `fragments` counts fragments of TCP, except
+        those that complete a datagram. `other` counts IP packets without a readable TCP header.
     start_ns
         When the first packet of TCP was captured, in nanoseconds since 1970.
     files
@@ -255,8 +255,8 @@ def explain(
     segments
         True to also keep the packets as tables. This takes about 200 octets for each packet.
     connection
-        With `segments`: the number of the only connection whose packets are kept. By default, the
-        packets of all connections are kept.
+        If `segments` is true, the number of the only connection whose packets are kept. By default,
+        the packets of all connections are kept.
 
     Raises
     ------

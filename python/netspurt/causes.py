@@ -107,7 +107,7 @@ def begun(causes: Iterable[str]) -> list[str]:
 
 
 def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
-    """Return the number of retransmissions of each cause in words; empty if there are none.
+    """Return each cause with its number of retransmissions in words, or an empty text if none.
 
     Causes that a capture cannot tell apart are counted together. If `likeliest` is true, the most
     likely causes follow.

@@ -35,18 +35,18 @@ NAMES = ("reno", "cubic", "bbr", "westwood")
 
 
 class CongestionLike(Protocol):
-    """The two methods that an algorithm must have. It may have further methods.
+    """The two methods that an algorithm must have, and the further methods that it may have.
 
-    These further methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake
-    is complete, or when the algorithm replaces another algorithm. ``rtt`` is `None` if the SYN was
-    retransmitted. The sender calls ``on_round_trip(now, rtt)`` for an ACK that measured a round
-    trip but must not increase cwnd. It calls ``on_timeout(now, nxt)`` when a timeout begins a
-    repair of all octets up to ``nxt``, or when Super Fast Retransmit with the response ``reset``
-    reduces cwnd to one segment. It calls ``on_undo(now, window)`` when the congestion proved
-    spurious and the window has been restored. It calls ``on_recovery_end(now, window)`` when
-    recovery, or the repair after a timeout, has ended without an undo. It calls
-    ``on_idle_restart(now, idle)`` when it sends again with nothing outstanding, ``idle`` seconds
-    after its last segment. ``pacing_rate()`` returns bits per second or `None`.
+    The sender calls ``on_open(rtt, window)`` when the handshake is complete, or when the algorithm
+    replaces another algorithm. ``rtt`` is `None` if the SYN was retransmitted. The sender calls
+    ``on_round_trip(now, rtt)`` for an ACK that measured a round trip but must not increase cwnd. It
+    calls ``on_timeout(now, nxt)`` when a timeout begins a repair of all octets up to ``nxt``. It
+    also calls ``on_timeout`` when Super Fast Retransmit with the response ``reset`` reduces cwnd to
+    one segment. It calls ``on_undo(now, window)`` when the congestion proved spurious and the
+    window has been restored. It calls ``on_recovery_end(now, window)`` when recovery, or the repair
+    after a timeout, has ended without an undo. It calls ``on_idle_restart(now, idle)`` when it
+    sends again while nothing is outstanding. ``idle`` is the time since its last segment, in
+    seconds. ``pacing_rate()`` returns bits per second or `None`.
 
     Two attributes are optional. ``owns_window`` is true if the algorithm also sets cwnd in
     recovery. The sender does not call ``on_round_trip`` for such an algorithm, and it calls

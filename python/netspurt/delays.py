@@ -19,7 +19,7 @@ from netspurt.stored import replacing, whole_octets
 #: The maximum of a delay and of a recording's duration: about thirty years.
 _LONGEST_S = 1e9
 
-#: A time between two probes that exceeds this multiple of the median is a pause in sending.
+#: A pause in sending is a time between two probes of more than `PAUSE` times the median time.
 PAUSE = 5
 
 #: When a retransmission timer learns of a reply: before the next probe leaves, or on arrival.
@@ -171,7 +171,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The given name or the file's name; with the path's name if the file has several paths."""
+        """The given name or the file's name, and the path's name if the file has several paths."""
         return self._core.name
 
     @property
@@ -196,7 +196,7 @@ class Delays:
 
     @property
     def began(self) -> float | None:
-        r"""The instant of the first probe, in seconds since 1970, UTC; `None` if it is not known.
+        r"""The instant of the first probe [s since 1970, UTC], or `None` if it is not known.
 
         If `began_is_local` is true, the file has local times without a zone. In that case, the
         value is the local time, treated as UTC.
@@ -282,7 +282,7 @@ class Delays:
 
     @cached_property
     def rtt_s(self) -> NDArray[np.float64]:
-        """The delays in seconds, shape (n,); NaN if lost.
+        """The delays in seconds, shape (n,), or NaN if lost.
 
         The array is computed once, and cannot be changed.
         """
@@ -543,9 +543,10 @@ def read_delays(
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
         The columns of a table. Each of `rtt`, `sent`, `received`, `seq`, `lost` and `group` is a
-        column's name or its place, counted from 1. `unit` (of delays) and `time_unit` (of instants)
-        are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true or false. It is
-        not needed for netspurt's files, for columns such as `owd`, and for lists of whole numbers.
+        column's name or its number, counted from 1. `unit` (of delays) and `time_unit` (of
+        instants) are `s`, `ms`, `us` or `ns`. `dates` is `dmy` or `mdy`. `one_way` is true if the
+        delays are one-way. It is not needed for netspurt's files, for columns such as `owd`, and
+        for lists of whole numbers.
 
     Returns
     -------
@@ -558,8 +559,8 @@ def read_delays(
         If the file is empty, has no known format, or has no delay. Also if an interval is given,
         and the file has the times of sending.
     ValueError
-        If the interval is not a time, a column is not valid, the file was written by RRDtool, or
-        the file is a device with more than 64 MiB, such as ``/dev/zero``.
+        If the interval is not a time, a column is not valid, or RRDtool wrote the file. Also if the
+        file is a device with more than 64 MiB, such as ``/dev/zero``.
     OSError
         If the file cannot be read.
     """

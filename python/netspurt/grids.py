@@ -20,8 +20,8 @@ _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 #: nanoseconds. Values in seconds and values without a unit have `_MOST_DECIMALS`.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
-#: The maximum number of digits of a ratio. If the ratio is a fraction, the numerator and the
-#: denominator have at most this many digits.
+#: The maximum number of digits of a ratio. If the ratio is a fraction, this is the maximum for its
+#: numerator and for its denominator.
 _DIGITS = 9
 
 
@@ -72,8 +72,8 @@ def expand(text: str) -> Iterator[str]:
     Raises
     ------
     ValueError
-        If a range does not have two numbers as ends and a count of at least two, if the units of
-        the ends differ, or if the steps are too small.
+        If a range does not have two numbers as ends and a count of at least two. Also if the units
+        of the ends differ, or if the steps are too small.
 
     Examples
     --------
@@ -116,8 +116,9 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     """Return the values of `falling`, `rising` and `g` if a text of `mills` sets no other constant.
 
     `mills` is the timer of RFC 889. A constant that the text does not set has its default. The
-    result is `None` if the text names another algorithm, sets another constant, sets a constant
-    twice, has a value that is no number, or has a range of more than `_MOST_OF_AN_AXIS` values.
+    result is `None` if the text names another algorithm, sets another constant, or sets a constant
+    twice. It is also `None` if a value is no number, or if a range has more than `_MOST_OF_AN_AXIS`
+    values.
 
     Examples
     --------

@@ -64,7 +64,8 @@ def over_line(
     Raises
     ------
     ValueError
-        If a text does not describe a line; a `ScenarioError` if one of its values is wrong.
+        If a text does not describe a line. If one of its values is wrong, the error is a
+        `ScenarioError`.
     LiveError
         If the machine does not allow namespaces, or if a command cannot be started.
     """

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 #: delivery is not valid.
 BUDGET = 0.005
 
-#: The driver of a live run passes the packets through the emulated path. It polls the clock, and
-#: does not sleep, for this time [s] before each instant at which it must act. Only a driver with
-#: real-time priority polls.
+#: The driver of a live run passes the packets through the emulated path. During the last `SPIN`
+#: seconds before each instant at which it must act, it polls the clock and does not sleep. Only a
+#: driver with real-time priority polls.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.

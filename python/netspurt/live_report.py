@@ -151,8 +151,9 @@ class ProgramsReport:
     command, server
         The program with its arguments at one end, and the shell command at the other end.
     status
-        The command's exit status; 128 plus the signal's number if a signal ended it; 124 if the run
-        was over before the command ended; 125 to 127 if the command was not started.
+        The command's exit status. If a signal ended the command, it is 128 plus the signal's
+        number. If the run was over before the command ended, it is 124. If the command was not
+        started, it is 125 to 127.
     ran
         True if the command was started.
     stopped
@@ -191,8 +192,9 @@ class LiveReport:
     budget_ns, lateness
         The maximum permitted lateness of a delivery, and the lateness of the deliveries.
     replayed, packets, ends, failures
-        The comparison with the simulation of the same arrivals, the faulty packets, the settings of
-        the ends, and the connections that ended with an error.
+        `replayed` compares the run with a simulation of the same arrivals. `packets` counts the
+        faulty packets. `ends` has the settings of the ends. `failures` has the connections that
+        ended with an error.
     programs
         The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows

@@ -21,11 +21,11 @@ class MatchedConnection:
     Attributes
     ----------
     client, server
-        Its two ends.
+        The two ends of the connection.
     second_client, second_server
-        Its two ends in the second capture. They differ from `client` and `server` if an address
-        translator (NAT) lies between the two points. If the first capture does not have the
-        connection, `client` and `server` are these ends, too.
+        The two ends of the connection in the second capture. They differ from `client` and `server`
+        if an address translator (NAT) lies between the two points. If the first capture does not
+        have the connection, `client` and `server` have the same values.
     segments
         The number of segments in the two captures. A segment that both captures have counts once.
         Segments that occupy no sequence numbers do not count.
@@ -35,9 +35,9 @@ class MatchedConnection:
         The number of further copies of segments in each capture. For example, a capture at several
         points of the path has copies. They do not count as segments.
     out_s, back_s
-        The median time of the client's segments from the place of the first capture to the place of
-        the second, and of the server's segments from the second place to the first. NaN if there
-        are no such segments.
+        `out_s` is the median time of the client's segments from the first capture point to the
+        second. `back_s` is the median time of the server's segments from the second capture point
+        to the first. NaN if there are no such segments.
     lengths_differ
         True if fewer than half of the data segments are in both captures, and each capture has data
         segments that the other capture lacks. Then segmentation offload probably changed their
@@ -70,13 +70,14 @@ class PairedSegment(NamedTuple):
     Attributes
     ----------
     source, destination
-        Its two ends. If the ends differ in the second capture, these are the ends in the first.
+        The end that sent the segment, and the other end. If the ends differ in the second capture,
+        these are the ends in the first capture.
     seq, octets
         The sequence number, and the payload in octets.
     opens
         True if the segment has a SYN.
     first_ns, second_ns
-        When each capture saw the segment, in nanoseconds since 1970; -1 if it did not.
+        When each capture saw the segment, in nanoseconds since 1970, or -1 if it did not.
     segments
         The number of segments that this row stands for.
     first_copies, second_copies
@@ -100,8 +101,8 @@ class PairedSegment(NamedTuple):
         return frozenset((self.source, self.destination))
 
 
-#: If the share of data segments that are in both captures is smaller than this, the segments
-#: probably have different lengths at the two points.
+#: The minimum share of data segments that are in both captures. If the share is smaller, the
+#: segments probably have different lengths at the two points.
 MATCHED_MIN = 0.5
 
 
@@ -182,7 +183,7 @@ _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
 def cut_off(file: Path) -> CutCapture | None:
-    """Return where a capture ends in the middle of a record; `None` if it ends after a record.
+    """Return where a capture ends in the middle of a record, or `None` if it ends after a record.
 
     Files that are neither pcap nor pcapng, such as compressed files, are not examined.
     """

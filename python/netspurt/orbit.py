@@ -34,7 +34,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: By default, `extreme_passes` ignores passes shorter than this [s].
+#: The shortest pass that `extreme_passes` considers by default [s].
 SHORTEST_S = 300.0
 
 #: The default bound of the residual of a fit, as a share of the delay.
@@ -50,7 +50,7 @@ _FINE_STEP_NS = 500_000_000
 _FINE_POINTS_MAX = 100_000
 
 #: The maximum number of octets of a file of element sets. A file of all satellites has a tenth of
-#: this size.
+#: this number.
 _OCTETS_MAX = 1 << 26
 
 
@@ -105,8 +105,8 @@ def read_station(
     netspurt.OrbitError
         If the text or the file has a mistake.
     ValueError
-        If the text is not a station, if its file does not exist or has more than 64 MiB, or if the
-        text does not choose exactly one satellite of the file.
+        If the text is not a station, or does not choose exactly one satellite of its file. Also if
+        the file does not exist or has more than 64 MiB.
     OSError
         If the file cannot be read.
     """
@@ -169,7 +169,7 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
     return matching
 
 
-#: A text of this form is the name of a file, even if the file does not exist.
+#: The form of a text that is the name of a file, even if the file does not exist.
 _FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 
@@ -261,8 +261,8 @@ def extreme_passes(
     passes
         Passes of one path.
     at_least
-        Passes shorter than this [s] do not count. Passes that the span cuts off do not count
-        either.
+        The minimum length of a pass [s]. Shorter passes do not count. Passes that the span cuts off
+        do not count either.
 
     Returns
     -------
@@ -515,8 +515,8 @@ class OrbitPath:
         Raises
         ------
         netspurt.OrbitError
-            If the path has no line of sight at one of the instants, if a satellite has decayed, or
-            if the span is empty or has more than twenty million steps.
+            If the path has no line of sight at one of the instants, or if a satellite has decayed.
+            Also if the span is empty or has more than twenty million steps.
         ValueError
             If `step` is not above zero, or is longer than about a hundred years.
         """

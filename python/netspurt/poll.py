@@ -387,7 +387,7 @@ def _pings(site: Site, catalogue: Catalogue, seed: int) -> dict[str, Any]:
 
 
 def handshake(capture: Path, row: dict[str, Any]) -> float | None:
-    """Return the round trip of a fetch's handshake [s]; `None` if the capture shows no round trip.
+    """Return the round trip of a fetch's handshake [s], or `None` if the capture shows none.
 
     If the SYN was retransmitted, or the capture lacks it, the result is the first round trip after
     the handshake.

@@ -263,7 +263,7 @@ def resolve(host: str, family: int | None = None) -> str:
     return address
 
 
-#: Bins of the histogram for each factor of ten.
+#: The number of bins of the histogram for each factor of ten.
 PER_DECADE = 200
 
 
@@ -522,7 +522,7 @@ class Hop:
     sent, answered
         The numbers of echo probes sent and answered.
     least, median
-        The minimum and the median of the round trips; NaN if no echo probe was answered.
+        The minimum and the median of the round trips, or NaN if no echo probe was answered.
     adds
         The minimum round trip, minus the minimum round trip of the last earlier hop that answered.
     """
@@ -549,8 +549,8 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay is long if it exceeds this factor times the typical delay, which is the median of the
-#: delays around it.
+#: A delay is long if it exceeds the typical delay by the factor `USUAL_TIMES`. The typical delay is
+#: the median of the delays around it.
 USUAL_TIMES = 3.0
 
 

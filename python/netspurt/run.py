@@ -1,11 +1,11 @@
 """Runs, in memory and in folders.
 
-A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults), a Parquet file
-for each table and, if the scenario records captures, a pcapng file for each spied node. The packets
-that pass a spied node are recorded. `run.json` has the version, the seed, checksums of results, the
-names of the tables and of the captures, the SHA-256 of each file, and its own checksum. A live run
-also has `live.json`. A simulated run also has the `.py` files of its algorithms. The folder appears
-under its name only when it is complete.
+A run folder contains `run.json`, `scenario.toml` (the scenario with all defaults) and a Parquet
+file for each table. If the scenario records captures, it has a pcapng file for each spied node. The
+packets that pass a spied node are recorded. `run.json` has the version, the seed, checksums of
+results, the names of the tables and of the captures, the SHA-256 of each file, and its own
+checksum. A live run also has `live.json`. A simulated run also has the `.py` files of its
+algorithms. The folder appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Run:
     title
         One line that says what the run shows.
     source
-        The name of the scenario; the path if the scenario is from a file.
+        The name of the scenario. If the scenario is from a file, it is the path.
     seed
         The seed of the random draws.
     version
@@ -125,7 +125,7 @@ class Run:
     tables
         The tables by name.
     folder
-        The folder from which the run was opened; `None` if it was not opened from a folder.
+        The folder from which the run was opened, or `None` if it was not opened from a folder.
     live
         For a live run: how late packets were, whether it is valid, and the settings of the kernel.
     algorithms
@@ -332,7 +332,7 @@ class Run:
         flow, direction
             The flow, by default the first, and its `forward` or `reverse` direction.
         start, end
-            The crossings between these times are returned [s]; by default, all crossings.
+            The span of the returned crossings [s]. By default, all crossings are returned.
 
         Raises
         ------

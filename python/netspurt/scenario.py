@@ -116,7 +116,7 @@ class Scenario:
 
     @property
     def programs_flow(self) -> str | None:
-        """The flow whose ends are programs, for `netspurt live exec`; `None` if there is none."""
+        """The flow whose ends are programs (`netspurt live exec`), or `None` without one."""
         return self._core.programs_flow()
 
     @property
@@ -328,7 +328,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
 
 
 def cases(scenario: Scenario) -> int | None:
-    """Return the number of cases of a scenario's `[sweep]`; `None` if it has no `[sweep]`."""
+    """Return the number of cases of a scenario's `[sweep]`, or `None` if it has no `[sweep]`."""
     sweep = _core.Sweep.of(scenario._core)
     return None if sweep is None else len(sweep)
 

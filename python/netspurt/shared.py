@@ -152,10 +152,10 @@ def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[
 
 
 def _overlapping(seen: Sequence[_Seen]) -> list[list[int]]:
-    """Return a list for each connection: the places of connections that overlap it in time.
+    """Return a list for each connection: the indices of connections that overlap it in time.
 
-    A place is an index of `seen`. A list holds only places before the connection's own place.
-    The work grows with the number of connections and of overlapping pairs.
+    The indices are those of `seen`. A list holds only indices below the connection's own index. The
+    work grows with the number of connections and of overlapping pairs.
     """
     spans = [one.span for one in seen]
     found: list[list[int]] = [[] for _ in seen]
@@ -171,7 +171,7 @@ def _overlapping(seen: Sequence[_Seen]) -> list[list[int]]:
 
 
 def _run_of(file: str) -> Path | None:
-    """Return the run's folder that holds a capture; `None` if the capture is in no such folder."""
+    """Return the run's folder that holds a capture, or `None` if no such folder holds it."""
     folder = Path(file).resolve().parent
     return folder if (folder / _core.RUN_SCENARIO).is_file() else None
 
@@ -223,7 +223,7 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
 
 
 #: The nearest capture to a sender shows the longest minimum round trip. Another capture counts as
-#: equally near if its minimum round trip is at least this share of the longest.
+#: equally near if its minimum round trip is at least `_EQUALLY_NEAR_SHARE` times the longest.
 _EQUALLY_NEAR_SHARE = 0.9
 
 

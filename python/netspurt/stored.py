@@ -263,7 +263,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether the folder's lock is free, or false if the folder cannot be opened."""
+    """Return whether the folder can be opened and its lock is free."""
     try:
         opened = os.open(folder, os.O_RDONLY)
     except OSError:

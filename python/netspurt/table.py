@@ -116,7 +116,7 @@ class _Column:
         return _Column(self.stored[rows], self.texts, valid, self.dtype)
 
     def value(self, row: int) -> Any:
-        """Return the value of a row as a Python value; `None` if it does not exist."""
+        """Return the value of a row as a Python value, or `None` if it does not exist."""
         if self.valid is not None and not self.valid[row]:
             return None
         value = self.stored[row].astype(self.dtype).item()
@@ -265,11 +265,11 @@ class Table(Mapping[str, NDArray[Any]]):
         return (TableRow(self, place) for place in range(self.rows))
 
     def value(self, name: str, row: int) -> Any:
-        """Return a value of a column as a Python value; `None` if it does not exist."""
+        """Return a value of a column as a Python value, or `None` if it does not exist."""
         return self._column(name).value(row)
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
-        """Return a column of nanoseconds in seconds; NaN if a value does not exist."""
+        """Return a column of nanoseconds in seconds, or NaN if a value does not exist."""
         column = self._column(name)
         seconds = column.values.astype(np.float64) / 1e9
         if column.valid is not None:

@@ -117,7 +117,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes, without those of `lost_before`; NaN if there are none."""
+        """The mean wait for lost probes that `lost_before` does not count, or NaN without any."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -140,7 +140,7 @@ class Algorithm:
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay minus timer for spurious timeouts [s]; NaN if none."""
+        """Return percentiles of delay minus timer for spurious timeouts [s], or NaN if none."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -310,7 +310,7 @@ class Replay:
         return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)
 
     def recommendation(self, price: Price | None = None) -> list[str]:
-        """Return paragraphs on the cheapest algorithm, on how sure this is, and on its deployment.
+        """Return paragraphs: which algorithm is cheapest, how sure this is, and how to deploy it.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ _Units = Sequence[tuple[float, str]]
 
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-#: A value of at least this share of a unit becomes a whole unit when it is rounded to three digits.
+#: The smallest share of a unit that becomes a whole unit when it is rounded to three digits.
 _WHOLE = 0.9995
 
 #: What netspurt can do with packets other than TCP.

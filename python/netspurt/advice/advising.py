@@ -28,7 +28,7 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: A timer suits a path if at most this share of the answers has a spurious retransmission.
+#: The maximum share of answers with a spurious retransmission for a timer that suits a path.
 SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.
@@ -44,14 +44,14 @@ class Elsewhere:
     loss
         The share of losses.
     choice
-        The estimator that would be recommended; empty if none.
+        The estimator that would be recommended, or an empty text if none.
     unsettles
         True if, because of this share, the recordings cannot decide which estimator to take. There
         are two such cases. In the first case, the recommended estimator costs measurably more than
         `choice` at this share. In the second case, most losses are in outages, `loss` is the share
-        without these losses, and `choice` is another estimator. If most losses are in outages, a
-        share above the recorded share never unsettles the choice. A larger share favours shorter
-        timers, but a shorter timer gains little in an outage.
+        without these losses, and `choice` is not the recommended estimator. If most losses are in
+        outages, a share above the recorded share never unsettles the choice. A larger share favours
+        shorter timers, but a shorter timer gains little in an outage.
     weighing
         The costs of all estimators at this share.
     """
@@ -62,7 +62,7 @@ class Elsewhere:
     weighing: Weighing
 
     def is_without_outages(self, losses: LossShare | None) -> bool:
-        """Return whether most losses are in outages, and the share is the share without them."""
+        """Return whether most losses are in outages, and `loss` does not include these losses."""
         return (
             losses is not None and losses.is_mostly_outages and self.loss == losses.without_outages
         )
@@ -93,10 +93,10 @@ class Advice:
         The costs of all estimators. If too few probes were answered, it is `None`, and the fields
         after it have their defaults.
     pick
-        The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        (a minimum and a maximum RTO) and backoff. No estimator is recommended in one case: many
-        probes that are close together were lost (`LossShare.has_large_event`), and the timers
-        backed off at each timeout of the replay (`Replay.told`).
+        The recommended estimator, or an empty text if none is recommended. A recommended estimator
+        has bounds (a minimum and a maximum RTO) and backoff. No estimator is recommended in one
+        case: many probes that are close together were lost (`LossShare.has_large_event`), and the
+        timers backed off at each timeout of the replay (`Replay.told`).
     least
         The cheapest of the estimators that were asked for, even if it has no bounds or no backoff.
     alike
@@ -121,14 +121,15 @@ class Advice:
         opposite on a half. Each comes with the half, 0 or 1.
     losses
         The share of losses after the first answer, with its interval, from the recordings in which
-        lost probes can be seen; `None` if there is no such recording, or if too few probes were
-        answered.
+        lost probes can be seen. It is `None` if there is no such recording, or if too few probes
+        were answered.
     elsewhere
         The choices at other shares of losses. The shares are both ends of the interval of `losses`,
         and the share without the largest loss event if this event is large. A loss event is a
         series of losses that are close together. A share of zero is left out. If most losses are in
         outages, the share without outages is added. There are no such choices if the share is given
-        (`Price.loss`), or if the share is well known and at most half of the losses are in outages.
+        (`Price.loss`). There are none, either, if the share is well known and at most half of the
+        losses are in outages.
     """
 
     replays: list[Replay]

@@ -16,7 +16,7 @@ from netspurt.grids import is_of_core, number
 #: s or more.
 RTO_MAX = "60s"
 
-#: Linux's timer with its own `rto_min`, and this `rto_min` [s].
+#: The name of Linux's timer with its default `rto_min`, and this default [s].
 LINUX_OWN, LINUX_OWN_FLOOR_S = "linux", 0.2
 
 #: The time by which Linux delays ACKs [ms].
@@ -26,7 +26,8 @@ LINUX_ACK_DELAY_MS = round(1000 * LINUX_ACK_DELAY_S)
 #: Linux's default `rto_min`.
 _BPF_FLOORS_S = (0.008, 0.2)
 
-#: Rounding to a jiffy of 4 ms can change an rto_min below this time [s] by more than a fifth.
+#: Rounding to a jiffy of 4 ms can change an `rto_min` below `_ROUNDING_MATTERS_S` by more than a
+#: fifth.
 _ROUNDING_MATTERS_S = 0.02
 
 #: The format of recordings of delays that are made from the segments of a capture and their ACKs.
@@ -126,7 +127,7 @@ def lacking(text: str, min_rto: str) -> dict[str, str]:
 
 
 def span(seconds: float) -> str:
-    """Return a time as the value of a key, with two significant digits.
+    """Return a time in the form of a timer's constant, with two significant digits.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def span(seconds: float) -> str:
 
 
 def whole_ms(seconds: float) -> str:
-    """Return a time in whole milliseconds, as the value of a key.
+    """Return a time in whole milliseconds, in the form of a timer's constant.
 
     A time below 10 ms is rounded up. A longer time is rounded to two significant digits. Both
     `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.

@@ -80,7 +80,7 @@ class Lessons:
         return [*range(len(self.parts))]
 
     def delays(self, place: int) -> Floats:
-        """Return the delays of a part [s]; NaN if lost."""
+        """Return the delays of a part [s], or NaN if lost."""
         part = self.parts[place]
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
@@ -109,7 +109,7 @@ class Lessons:
         return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost by `prudent` is smallest; the first if several are equal."""
+        """Return the text whose cost by `prudent` is smallest. Of equal texts, return the first."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _sums_and_terms(
@@ -133,7 +133,7 @@ class Lessons:
 def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:
     """Return the values with which timers are compared on a part (`Terms`).
 
-    They are the values of its recording, but with the part's number of probes.
+    They are the values of the part's recording, but with the part's number of probes.
     """
     probes = slice(part.first, part.end)
     counted = ~np.isnan(replay.delays.rtt_s[probes]) | learnt(replay.delays, replay.order)[probes]
@@ -158,9 +158,9 @@ def floors(
     """Return minimum RTOs to try, computed from the delays of some parts.
 
     The largest is above the longest delay, unless `RTO_MAX` is shorter. The smallest is half of the
-    shortest delay, but not below 1 µs and not above 30 s. Parts that are not in `places` are
+    shortest delay, but not below 1 µs and not above 30 s. Parts whose number is not in `places` are
     ignored, because the result must not depend on them. `word` is a function that returns a time
-    [s] as the value of a key. It may round the time or limit it.
+    [s] in the form of a timer's constant. It may round the time or limit it.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
@@ -187,7 +187,8 @@ def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
     """Return a timer completed with the bounds (minimum and maximum) and the backoff that it lacks.
 
-    If it lacks a minimum RTO, it gets the minimum that is best on the parts `places`.
+    If it lacks a minimum RTO, it gets the minimum that is best on the parts with the numbers
+    `places`.
     """
     texts = [with_settings(text, **lacking(text, floor)) for floor in floors(lessons, places)]
     return lessons.best(texts, places)

@@ -32,8 +32,8 @@ def others(advice: Advice) -> Iterator[str]:
     """Yield why the cheapest timer is not recommended, and sentences on other timers.
 
     The other timers are those in `Advice.alike`, which cannot be told apart from the cheapest. If
-    `Advice.alike` has only the recommended timer, they are timers that cost more, and Linux's timer
-    if it is cheaper.
+    `Advice.alike` has only the recommended timer, the other timers are those that cost more, and
+    Linux's timer if it is cheaper.
     """
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
@@ -72,7 +72,7 @@ def _cheapest_lacks(advice: Advice) -> Iterator[str]:
 
 
 def _lacks(name: str) -> str:
-    """Return in words what a timer lacks; empty if it lacks nothing."""
+    """Return in words what a timer lacks, or an empty text if it lacks nothing."""
     lacks = shortcomings(name)
     if len(lacks) == 3:
         lacks = ["backoff", "bounds"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: Costs in words are costs for this number of probes.
+#: The number of probes for which texts give a cost.
 THOUSAND = 1000
 
 

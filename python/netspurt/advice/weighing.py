@@ -222,7 +222,10 @@ class Weighing:
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the indices of an algorithm and of all that cannot be told apart from it."""
+        """Return the indices of the algorithms that cannot be told apart from one of them.
+
+        The result also has the index of this algorithm, which is `place`.
+        """
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
 
-#: Costs count as equal if their ratio is at most this factor.
+#: The maximum ratio of costs that count as equal.
 EQUAL_RATIO_MAX = 1.05
 
 
@@ -198,9 +198,9 @@ def _break_even(advice: Advice) -> list[str]:
     below, above = (0.0, ""), (math.inf, "")
     for name, (rival_waiting, rival_spurious) in rivals.items():
         if rival_spurious == spurious:
-            # Which of the two costs less does not depend on the price.
+            # Which of `name` and the pick costs less does not depend on the price.
             continue
-        # Both timers cost the same at this multiple of the price.
+        # At `multiple` times the price, both timers cost the same.
         multiple = (waiting - rival_waiting) / (rival_spurious - spurious)
         if rival_spurious > spurious and multiple > below[0]:
             below = (multiple, name)
@@ -298,7 +298,7 @@ def _among(advice: Advice) -> str:
 
 
 def _computed(advice: Advice) -> str:
-    """Return words on computed constants; empty if the recommended timer was named."""
+    """Return words on computed constants, or an empty text if the recommended timer was named."""
     is_asked = advice.pick in advice.asked and not advice.tuned
     return "" if is_asked else ", with constants computed from that part of the data"
 

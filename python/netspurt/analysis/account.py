@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: The maximum error of a number that is rounded or truncated to tenths of a second.
 _TENTH = 0.1
 
-#: Comparisons and truncations allow for this error of a sum of floating-point numbers.
+#: The error of a sum of floating-point numbers that comparisons and truncations allow for.
 _ROUNDING_ERROR = 1e-9
 
 
@@ -19,9 +19,8 @@ class Sums:
     Attributes
     ----------
     good_s, lost_s, spurious_s
-        The good time (the sum of all delays), the sum of the waits for lost probes, and the sum of
-        the delays of probes that were retransmitted spuriously [s]. `good_s` includes
-        `spurious_s`.
+        Three sums [s]: the good time, which is the sum of all delays; the waits for lost probes;
+        the delays of probes that were retransmitted spuriously. `good_s` includes `spurious_s`.
     """
 
     good_s: float
@@ -156,7 +155,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         sentences["mean"] = (
             f"{row.name}: mean {row.mean_ms:g} ms, but the good time gives {mean:.1f} ms"
         )
-    # The total was also truncated. If the true total is a second longer, the good time is also a
+    # The printed total is truncated. If the true total is a second longer, the good time is also a
     # second longer, and its share of the total is larger.
     low, high = (
         int(100 * good_min / row.total_s + _ROUNDING_ERROR),

@@ -19,7 +19,8 @@ from netspurt.causes import HOLE_WORDS, SEEN_IN_ACKS
 from netspurt.table import Table
 from netspurt.wording import counted, number
 
-#: With fewer unanswered retransmissions of the same octets than this, no black hole is suspected.
+#: The minimum number of unanswered retransmissions of the same octets for which a black hole is
+#: suspected.
 _FEWEST = 3
 #: The minimum payload of a large segment. Smaller segments fit the MTU of nearly all links.
 _LARGE = 1000
@@ -157,8 +158,8 @@ def _lost(
     The result is empty if the retransmissions do not look as if a black hole dropped them. `rows`
     are retransmissions of the same octets, and `back` describes the opposite direction.
     """
-    # Without SACK, it is not known which segments arrived and caused duplicate ACKs. They may have
-    # been as large as the retransmissions.
+    # Without SACK, it is not known which segments arrived and caused duplicate ACKs. These segments
+    # may have been as large as the retransmissions.
     by_acks = any(row["cause"] in SEEN_IN_ACKS for row in rows)
     spurious = any(row["verdict"] == "spurious" for row in rows)
     if spurious or back["packets"] == 0 or (by_acks and not back["sack_permitted"]):

@@ -34,14 +34,14 @@ CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
 #: A matrix has a row for each resample, and says how often the resample has each block. A part of a
-#: dense matrix has at most this many values, unless a single row has more.
+#: dense matrix has at most `_PART` values, unless a single row has more.
 _PART = 1 << 15
-#: If blocks have at least this length, a resample draws few of them. Then a sparse matrix is faster
-#: than a dense matrix.
+#: If blocks have at least this number of values, a resample draws few of them. Then a sparse matrix
+#: is faster than a dense matrix.
 _SPARSE_LENGTH_MIN = 4
 #: The minimum length of a Fourier transform; shorter transforms of a long series take more time.
 _TRANSFORM_MIN = 1 << 14
-#: With more blocks than this, an expansion gives the quantile of Student's distribution.
+#: With more than `_MANY_BLOCKS` blocks, an expansion gives the quantile of Student's distribution.
 _MANY_BLOCKS = 1000
 
 
@@ -465,7 +465,7 @@ def _resample(every: Sequence[Floats], length: int, seed: int) -> list[Floats]:
         remainders.append(running[remainder : remainder + n] - running[:n])
     rng = np.random.default_rng(seed)
     sums = [np.empty((RESAMPLES, rows.shape[1])) for rows in every]
-    # If blocks have few values, many of them are drawn. Then a dense matrix is faster.
+    # If blocks have few values, many blocks are drawn. Then a dense matrix is faster.
     draw = _sparse if length >= _SPARSE_LENGTH_MIN else _dense
     per_batch = max(1, _VALUES_MAX // n)
     for done in range(0, RESAMPLES, per_batch):

@@ -222,7 +222,7 @@ def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floa
 
 
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
-    """Return how far events that these cases have not shown may move their figure.
+    """Return how far events that did not occur in these cases may move the cases' figure.
 
     The result is NaN if the measure does not count events, or if the repeats differ. If the repeats
     differ, their differences give the interval.

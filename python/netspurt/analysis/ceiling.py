@@ -21,11 +21,10 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: The round trips that `Ceiling.round_trips` counts take at least this share of the connection's
-#: time.
+#: The minimum share of the connection's time that the round trips in `Ceiling.round_trips` take.
 _SHARE_MIN = 0.5
 #: The sender does not count as limited if, in any round trip of the connection, more octets were
-#: outstanding than the ceiling plus this many segments.
+#: outstanding than the ceiling plus `_SEGMENTS_ABOVE_MAX` segments.
 _SEGMENTS_ABOVE_MAX = 4
 
 

@@ -27,17 +27,17 @@ Method = Literal["rank-order", "bootstrap", "pelt"]
 #: The methods by name.
 METHODS: tuple[Method, ...] = get_args(Method)
 
-#: A test is significant at this level, as in the paper of 2001.
+#: The level at which a test is significant, as in the paper of 2001.
 ALPHA = 0.05
 #: The minimum number of values between two changes, and between a change and an end of the series.
 LEAST = 6
 #: The number of resamples of a test.
 RESAMPLES = 999
-#: In segments with more values than this, the limit distribution replaces the resamples.
+#: The maximum number of values in a segment that is resampled. For longer segments, the limit
+#: distribution replaces the resamples.
 RESAMPLED_VALUES_MAX = 2000
-#: A Brownian motion has a larger extreme than a sum of single values. The difference is this number
-#: of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
-#: chapter X).
+#: The extreme of a Brownian motion, minus the extreme of a sum of single values, in standard
+#: deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
 _CONTINUITY_CORRECTION = 0.5826
 #: The maximum number of rounds in which all changes are tested again.
 _ROUNDS_MAX = 10
@@ -165,7 +165,7 @@ class _Splitting:
         self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
 
     def best(self, low: int, high: int) -> tuple[int, float] | None:
-        """Return the best change between two indices, and its chance; `None` if not significant."""
+        """Return the best significant change between two indices and its chance, or `None`."""
         if (low, high) not in self._known:
             found = None
             if high - low >= 2 * self.least:
@@ -304,7 +304,7 @@ def ruptures() -> ModuleType:
 def _pelt(series: Floats, least: int) -> list[int]:
     """Return the changes of the mean of normal scores, with a penalty of 3 ln n for each.
 
-    The scores (Blom 1958) have a variance of at most one between changes, so the penalty needs no
+    Between changes, the scores (Blom 1958) have a variance of at most one. So the penalty needs no
     estimate of the noise, and outliers have little weight.
     """
     from scipy.special import ndtri

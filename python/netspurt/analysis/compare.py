@@ -124,7 +124,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
 
 
 def _elsewhere(segments: Table, flow: str) -> str:
-    """Return in words the nodes at which data of a flow was seen; empty if there are none."""
+    """Return in words the nodes at which data of a flow was seen, or an empty text if none."""
     own = segments.where(flow=flow)
     nodes = ", ".join(np.unique(own.select(own["len_bytes"] > 0)["node"]).tolist())
     return f", but at {nodes}: name another node (--node, or `spy` under [record])" if nodes else ""

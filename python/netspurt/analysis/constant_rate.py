@@ -34,16 +34,18 @@ _SEGMENTS_MIN = 5
 SEGMENT_MAX = 1460
 #: The excess of a round trip is the round trip minus the shortest round trip of all. The time is
 #: divided into parts, and each part has a shortest round trip. A queue was empty again and again if
-#: the median excess of these shortest round trips is at most this share of the mean excess.
+#: the median excess of these shortest round trips is at most `_EMPTY_MAX` times the mean excess of
+#: all round trips.
 _EMPTY_MAX = 0.25
-#: A sender that stops for at least this share of the connection's time stops again and again.
+#: A sender stops again and again if it stops for at least `_STOPPED_MIN` of the connection's time.
 _STOPPED_MIN = 0.05
-#: With fewer segments than this in a round trip, a few segments more or less are a large variation.
+#: The minimum number of segments in a round trip. With fewer segments, a few segments more or less
+#: are a large variation.
 _ARRIVING_MIN = 20
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
-#: If the capture point is not known, a round trip shorter than this [s] may be the round trip
-#: inside the receiver's own host.
+#: If the capture point is not known, a round trip shorter than `_RTT_S_MIN` [s] may be the round
+#: trip inside the receiver's own host.
 _RTT_S_MIN = 1e-3
 
 
@@ -63,8 +65,8 @@ class ConstantRate:
         The mean round trip while the rate was constant, and the shortest round trip at any time,
         in seconds.
     variations
-        The standard deviation of the octets that were sent in a round trip, and that of the octets
-        that arrived in a round trip, each as a share of its mean. A number is `None` if it is not
+        Two standard deviations, each as a share of its mean: of the octets that were sent in a
+        round trip, and of the octets that arrived in a round trip. A number is `None` if it is not
         known.
     fills_queue
         True if round trips became longer because the sender filled a queue, or if it is not known

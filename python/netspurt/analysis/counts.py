@@ -113,9 +113,9 @@ def rare_events_end(measure: str, sums: Floats) -> float:
     The number of repeats that have an event is nearly a Poisson count. The weight of a repeat is
     the number of its events. So the function returns the upper end for a weighted sum of Poisson
     counts (Fay and Feuer 1997, the gamma interval). The variance of the repeats takes the place of
-    the variance of Poisson counts. With a single event, this is Garwood's (1936) upper end for one
-    event. The result is NaN if the measure does not count events, if no repeat has an event, or if
-    at least half of the repeats have one.
+    the variance of Poisson counts. With a single event, the result is Garwood's (1936) upper end
+    for one event. The result is NaN if the measure does not count events, if no repeat has an
+    event, or if at least half of the repeats have one.
 
     Parameters
     ----------

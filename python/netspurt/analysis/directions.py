@@ -102,7 +102,7 @@ def opposite(of: Keys) -> Keys:
 
 
 def rows_of(of: Keys, known: Keys) -> NDArray[np.intp]:
-    """Return, for each number in the array `of`, its place in the array `known`, or -1.
+    """Return, for each number in the array `of`, its index in the array `known`, or -1.
 
     Examples
     --------

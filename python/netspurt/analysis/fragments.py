@@ -53,7 +53,7 @@ class SmallNet:
     limit
         The largest datagram that the net carries, with its IP header [octets].
     unit
-        All fragments except the last carry a multiple of this number of octets.
+        Each fragment except the last carries a multiple of `unit` octets.
     tcp_header
         The length of the TCP header with its options [octets].
 
@@ -93,7 +93,7 @@ class SmallNet:
 
     @property
     def carries(self) -> int:
-        """The octets after the IP header of each fragment except the last."""
+        """The number of octets after the IP header of each fragment except the last."""
         return self.room // self.unit * self.unit
 
     @property
@@ -128,7 +128,7 @@ class SmallNet:
         return mss / self.packets(mss)
 
     def full_size(self, packets: int) -> int:
-        """Return the largest segment that needs this number of packets [user octets]."""
+        """Return the largest segment that needs `packets` packets [user octets]."""
         return self.room - self.tcp_header + (packets - 1) * self.carries
 
     def full_sizes(self, count: int) -> list[int]:
@@ -180,7 +180,7 @@ class UnderLoss:
             raise ValueError(f"a loss is above 0 and below 1, not {self.loss:g}")
 
     def arriving(self, packets: int) -> float:
-        """Return the user octets that arrive per packet sent, for segments of so many packets."""
+        """Return the user octets that arrive per packet sent, for segments of `packets` packets."""
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
@@ -203,7 +203,7 @@ class UnderLoss:
         return (extra + math.sqrt(extra**2 + 4 * extra * full / self.loss)) / (2 * full)
 
     def gain(self, packets: int) -> float:
-        """Return how much more data arrives than with segments of one packet, as a share."""
+        """Return the share by which segments of `packets` packets bring more data than of one."""
         return self.arriving(packets) / self.arriving(1) - 1
 
 

@@ -19,7 +19,7 @@ class Glitch:
     peak_s
         The longest delay in the burst, in seconds.
     times
-        The longest delay divided by the typical delay at that place.
+        The longest delay divided by the typical delay around its probe.
     """
 
     start: int
@@ -39,16 +39,16 @@ def find_glitches(
     Parameters
     ----------
     delay_s
-        Delays in seconds in the order of sending, shape (n,); NaN if a probe is lost.
+        Delays in seconds in the order of sending, shape (n,), or NaN if a probe is lost.
     times
-        A delay is long if it exceeds the typical delay by this factor. If the packets have several
+        The factor by which a long delay exceeds the typical delay. If the packets have several
         lengths, first divide each delay by the delay for the length of the packet (`Fit.at`).
     typical_over
         The number of probes over which the typical delay is computed. An even number counts as the
         next odd number, and the minimum is 3.
     join
-        Long delays belong to one glitch if at most this many other probes are between them. Lost
-        probes count, too.
+        Long delays belong to one glitch if at most `join` other probes, answered or lost, are
+        between them.
 
     Raises
     ------

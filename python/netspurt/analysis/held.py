@@ -56,7 +56,7 @@ class HeldSegments:
 
 
 def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
-    """Return the directions whose short segments waited long, except those of `short_segments`.
+    """Return the directions whose short segments waited long and that `short_segments` omits.
 
     The longest waits come first. Only captures beside the sender show such waits.
 

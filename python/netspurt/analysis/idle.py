@@ -27,12 +27,12 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgment released a packet if the packet left soon after the acknowledgment: within this
-#: share of the silence. The time in between is the reaction of the sender.
+#: The time from an acknowledgment to the next packet is the reaction of the sender. The
+#: acknowledgment released the packet if the reaction is at most `_REACTION_SHARE` of the silence.
 _REACTION_SHARE = 0.1
-#: The capturing host and the sender may make a reaction longer by at most this time, in seconds.
+#: The maximum time by which the capturing host and the sender make a reaction longer, in seconds.
 _HOST_DELAY_S = 0.001
-#: A reaction lasts at most this many times as long as the reaction in the handshake.
+#: The maximum ratio of a reaction to the reaction in the handshake.
 _REACTION_FACTOR = 1.5
 
 

@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: ARPANET messages of at least this length took several packets (RFC 889 §2.1).
+#: The shortest ARPANET messages that took several packets [octets] (RFC 889 §2.1).
 ARPANET_BREAK = 126
 
 #: The minimum number of points for a line.
 _POINTS_MIN = 3
 
-#: A probe whose leverage is nearer to 1 than this has a leverage of 1, except for rounding.
+#: If the leverage of a probe differs from 1 by less than `_FREE_MIN`, only rounding makes it
+#: differ.
 _FREE_MIN = 1e-9
 
 
@@ -34,9 +35,9 @@ class Line:
         The standard deviation of the delays about the line, in seconds.
     slope_error_s
         The standard error of the slope, in seconds per octet. It allows for a scatter that changes
-        with length, even if there are few probes (the estimator HC3 of MacKinnon and White 1985,
-        which Long and Ervin 2000 recommend). It is valid for correlated delays if lengths were
-        drawn at random.
+        with length, even if there are few probes. It is the estimator HC3 of MacKinnon and White
+        (1985), which Long and Ervin (2000) recommend. It is valid for correlated delays if lengths
+        were drawn at random.
     """
 
     shortest: int
@@ -53,7 +54,7 @@ class Line:
 
     @property
     def rate_bps(self) -> float:
-        """The bit rate that the slope implies; infinite if the delay does not grow with length."""
+        """The bit rate that the slope implies. Infinite if the delay does not grow with length."""
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
@@ -82,7 +83,7 @@ class Fit:
     lines
         The lines, from short lengths to long lengths.
     break_octets
-        The first length of the second class; `None` if there is only one line.
+        The first length of the second class, or `None` if there is only one line.
     """
 
     lines: tuple[Line, ...]

@@ -15,7 +15,7 @@ from netspurt.wording import duration
 #: The minimum share of a connection's time in which neither end had data to send.
 SHARE_MIN = 0.5
 #: A pause is a time in which neither end has data to send. It lasts until one of the ends sends
-#: data. An end made the other end wait if the pauses before its data take at least this share of
+#: data. An end made the other end wait if the pauses before its data take at least `_PART_MIN` of
 #: the time of all pauses.
 _PART_MIN = 0.5
 
@@ -35,8 +35,8 @@ class LetWait:
     share
         The share of the connection's time in which neither end had data to send.
     is_seen
-        True if the capture was taken beside this end. Elsewhere, data that was lost or late before
-        the capture looks like a wait for the application.
+        True if the capture was taken beside this end. In other captures, data that was lost or late
+        before the capture point looks like a wait for the application.
     """
 
     connection: int

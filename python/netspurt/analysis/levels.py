@@ -20,13 +20,13 @@ Floats = NDArray[np.float64]
 MOST = 20
 #: The minimum standard deviation of the logarithms of a level's values: half a percent.
 SPREAD_MIN = 0.005
-#: The first division into groups uses at most this number of quantiles of the values.
+#: The maximum number of quantiles of the values that the first division into groups uses.
 _POINTS = 300
 #: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
 _ROUNDS_MAX = 300
 _GAIN_MIN = 1e-6
-#: The search tries 1, 2, 3, ... levels. It ends after this many tries in a row that did not give a
-#: smaller BIC than all tries before them.
+#: The search tries 1, 2, 3, ... levels. It ends after `_FAILURES_MAX` tries in a row that did not
+#: give a smaller BIC than all tries before them.
 _FAILURES_MAX = 8
 
 

@@ -147,8 +147,8 @@ class SendAck:
     again
         True if the transmission begins before the end of an earlier transmission.
     acked_ns
-        The instant at which all octets of the transmission were acknowledged [ns]; -1 if they never
-        were. If a retransmission left after its data was acknowledged, this instant is before
+        The instant at which all octets of the transmission were acknowledged [ns], or -1 if they
+        never were. If a retransmission left after its data was acknowledged, this instant is before
         `sent_ns`.
     """
 

@@ -74,9 +74,9 @@ def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -
     Parameters
     ----------
     recordings
-        Delays in seconds by name; NaN if a probe is lost.
+        Delays in seconds by name, or NaN if a probe is lost.
     times
-        A recording is busy if its median exceeds the lowest median by this factor.
+        The factor by which the median of a busy recording exceeds the lowest median.
 
     Raises
     ------

@@ -25,9 +25,9 @@ from netspurt.analysis.stopped import all_stopped
 from netspurt.table import Table
 from netspurt.wording import duration
 
-#: The mean round trip is at least this many times as long as the shortest round trip.
+#: The minimum ratio of the mean round trip to the shortest round trip.
 _LONGER_MIN = 2.0
-#: A direction with less data than this [octets] is left out.
+#: The minimum data of a direction [octets]. Directions with less data are left out.
 _BYTES_MIN = 131_072
 
 

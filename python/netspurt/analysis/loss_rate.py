@@ -30,18 +30,20 @@ _CUTS_MIN = 5
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"
-#: The formula is used only if three conditions hold. The parts in `_SENDING` are at least this
-#: share of the connection's time. The direction has more than this share of the connection's data.
-#: Timeouts take less than this share of the parts in `_SENDING`.
+#: The formula is used only if three conditions hold. The parts in `_SENDING` are at least
+#: `_SHARE_MIN` of the connection's time. The direction has more than `_SHARE_MIN` of the
+#: connection's data. Timeouts take less than `_SHARE_MIN` of the parts in `_SENDING`.
 _SHARE_MIN = 0.5
-#: The rate is about the formula's rate if the two rates differ by at most this factor.
+#: The rate is about the formula's rate if the two rates differ by at most the factor
+#: `_RATE_FACTOR_MAX`.
 _RATE_FACTOR_MAX = 2.0
-#: If the rate is more than this many times the formula's rate, losses surely do not limit it.
-_MUCH_MORE = 4.0
-#: Losses come in groups if at least this many packets are lost for each cut of cwnd.
-_GROUP_MIN = 3
-#: If the octets that arrive in a round trip vary by at most this share, losses do not limit the
+#: If the rate is more than `_MUCH_MORE` times the formula's rate, losses surely do not limit the
 #: rate.
+_MUCH_MORE = 4.0
+#: Losses come in groups if at least `_GROUP_MIN` packets are lost for each cut of cwnd.
+_GROUP_MIN = 3
+#: If the octets that arrive in a round trip vary by at most `_VARIATION_MAX` of their mean, losses
+#: do not limit the rate.
 _VARIATION_MAX = 0.05
 
 
@@ -109,7 +111,7 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the window allows; empty if it is high or unknown."""
+        """Return a sentence on the rate that the window allows, if it is known and not high."""
         if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
             return ""
         octets, allowed = number(self.window_bytes), rate(self.window_bps)
@@ -285,6 +287,6 @@ def _lost_and_cuts(retransmissions: Table, row: Mapping[str, Any], rtt_s: float)
     Each loss event causes one cut.
     """
     own = retransmissions.where(connection=row["connection"], direction=row["direction"])
-    # A lost SYN makes cwnd smaller, too.
+    # Like lost data, a lost SYN makes cwnd smaller.
     lost = lost_data(own, or_syns=True)
     return len(lost), len(loss_events(lost, rtt_s))

@@ -19,10 +19,9 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer loss events than this, the expected number of events may be half or twice the counted
-#: number.
-#: `FEW` is also the minimum number of losses in an outage and in a large loss event. The
-#: correlation of losses is estimated only from at least this many losses.
+#: With fewer than `FEW` loss events, the expected number of events may be half or twice the counted
+#: number. `FEW` is also the minimum number of losses in an outage and in a large loss event. The
+#: correlation of losses is estimated only from at least `FEW` losses.
 FEW = 10
 
 
@@ -125,7 +124,8 @@ class LossShare:
         }
 
 
-#: If the losses of a file are not known, its notes contain one of these texts.
+#: If the losses of a recording are not known, its notes contain one of the texts in
+#: `_WITHOUT_LOSSES`.
 _WITHOUT_LOSSES = ("losses are not recorded", "losses between them cannot be seen")
 
 

@@ -10,8 +10,8 @@ from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages_of
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: A direction counts only if its sender made cwnd smaller at least this many times, and if its
-#: receiver echoed marks in at least this many packets.
+#: A direction counts only if its sender made cwnd smaller at least `_TIMES_MIN` times, and if its
+#: receiver echoed marks in at least `_TIMES_MIN` packets.
 _TIMES_MIN = 4
 #: The minimum ratio of packets with the flag ECE to packets with the flag CWR. A receiver echoes
 #: marks with ECE, and a sender reports with CWR that it made cwnd smaller. If marks caused all
@@ -33,8 +33,8 @@ class MarkedLink:
     reductions
         How often the sender made cwnd smaller.
     rate_bps, lasted_s
-        The direction's data divided by the connection's time, in bits per second, and how long the
-        connection lasted, in seconds.
+        `rate_bps` is the direction's data divided by the connection's time, in bits per second.
+        `lasted_s` is how long the connection lasted, in seconds.
     rtt_s, rtt_s_min
         The mean round trip and the shortest round trip, in seconds. They are known only beside the
         sender, because other captures do not show round trips of the whole path. For other

@@ -21,19 +21,19 @@ from netspurt.wording import counted, duration
 
 #: The minimum number of segments with data.
 _SEGMENTS_MIN = 10
-#: In some of the time, neither end had data to send. If this time is at most this share of the time
-#: in which data was on its way, the sender had more data when an ACK came.
+#: A pause is a time in which neither end had data to send. If the pauses take at most `_PAUSES_MAX`
+#: of the time in which data was on its way, the sender had more data when an ACK came.
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
 #: The name (without the unit) of the column of the table `spent` that has the time in which data
 #: was on its way.
 _FLYING = "congestion_window"
-#: A factor and a time [s]. ACKs are late if the mean round trip of data is at least this factor
-#: times the round trip of the handshake, and longer by at least this time.
+#: A factor and a time [s]. ACKs are late if the mean round trip of data is at least the factor
+#: times the round trip of the handshake, and longer by at least the time.
 _LATE = 1.5, 0.01
-#: All segments have about the same length if their mean length is at least this share of the
-#: longest segment.
+#: All segments have about the same length if their mean length is at least `_EQUAL_MIN` of the
+#: longest length.
 _EQUAL_MIN = 0.95
 
 
@@ -55,7 +55,7 @@ class ShortSegments:
     rtt_s
         The mean round trip of data, in seconds.
     handshake_s
-        The round trip of the handshake, in seconds; `None` if it is not known.
+        The round trip of the handshake, in seconds, or `None` if it is not known.
     """
 
     connection: int

@@ -13,7 +13,8 @@ from netspurt.analysis.replies import Replies
 from netspurt.table import HasTables, Table, optional
 from netspurt.wording import octets, rate
 
-#: Two times or rates count as the same if they differ by at most this share of the larger value.
+#: The maximum difference of two times or rates that count as the same, as a share of the larger
+#: value.
 _DIFFERENCE_MAX = 5e-4
 
 
@@ -61,7 +62,7 @@ class Outcome:
 
 
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
-    """Return the outcome of a direction of a flow; `None` if `flows` has no row of this direction.
+    """Return the outcome of a direction of a flow, or `None` if `flows` has no row of it.
 
     In a capture, the time of the direction `forward` starts at the first packet of the connection.
     The time of the direction `reverse` starts at the first data of this direction. If the
@@ -122,7 +123,7 @@ def starts_of_programs(run: HasTables) -> dict[tuple[str, str], float]:
 
 
 def _all_acknowledged(segments: Table, direction: str) -> float:
-    """Return when the last data of a direction was acknowledged [s]; NaN if it never was."""
+    """Return when the last data of a direction was acknowledged [s], or NaN if it never was."""
     data = segments.where(direction=direction)
     data = data.select(data["len_bytes"] > 0)
     answers = segments.select(segments["direction"] != direction)

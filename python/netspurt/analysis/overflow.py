@@ -16,7 +16,7 @@ from netspurt.wording import counted, duration, rate
 
 #: The minimum ratio of the longest round trip before a loss to the shortest round trip of all.
 _RTT_RATIO_MIN = 1.05
-#: A queue counts as full if its delay is at least this share of the largest delay before a loss.
+#: The minimum delay of a full queue, as a share of the largest delay before a loss.
 _FULL = 0.75
 #: The minimum share of the loss events that occur while the queue is full. One event of four or
 #: five may have another cause, or may occur at the end of slow start. At the end of slow start, the

@@ -6,8 +6,8 @@ less data arrives while the delay grows: if the delay grows by 10 ms, the octets
 missing. While the delay becomes shorter, more data arrives.
 
 If the round trip changes slowly, the missing octets may be too few to be seen. But then a queue
-that the sender fills grows at least as fast as cwnd, by about a segment in a round trip (RFC 5681
-§3.1, RFC 9438 §4.3).
+that the sender fills grows at least as fast as cwnd. cwnd grows by about a segment in a round trip
+(RFC 5681 §3.1, RFC 9438 §4.3).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from netspurt.table import Table
 #: The minimum growth of the outstanding data, in segments per round trip, if cwnd grows. The growth
 #: is half a segment if ACKs are delayed and the sender counts ACKs and not octets.
 _GROWTH_MIN = 0.4
-#: The sender filled a queue if at least this share of the changes of the round trip comes from the
-#: sender's own data in the queue.
+#: The sender filled a queue if at least `_SHARE_MIN` of the changes of the round trip comes from
+#: the sender's own data in the queue.
 _SHARE_MIN = 0.5
 #: If the rate during slow changes of the round trip is lower than the rate of the whole time by at
-#: most this share, no data counts as missing. If it is lower by more than this share, only the
-#: excess counts.
+#: most the share `_RATE_OFF_MAX`, no data counts as missing. If the rate is lower by a larger
+#: share, only the excess over `_RATE_OFF_MAX` counts.
 _RATE_OFF_MAX = 0.01
 #: If the link was full, the rate during slow changes of the round trip is higher than the rate of
-#: the whole time by at most this share.
+#: the whole time by at most the share `_RATE_OFF_BEFORE`.
 _RATE_OFF_BEFORE = 0.1
 
 

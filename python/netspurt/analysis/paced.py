@@ -38,7 +38,7 @@ class Paced:
         limited the rate.
     losses
         The losses, if the rate was higher than the rate that the formula of Mathis et al. (1997)
-        gives for these losses; otherwise `None`.
+        gives for them. Otherwise `None`.
     """
 
     connection: int

@@ -18,11 +18,11 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Two durations count as the same if they differ by at most this share of the first duration.
+#: The maximum difference of two durations that count as the same, as a share of the first duration.
 SAME = 0.01
 
 #: A connection begins at the same instant in two simulations. In live runs, the instants may differ
-#: by less than this time [s].
+#: by less than `INSTANTS_DIFFERENCE_S` [s].
 INSTANTS_DIFFERENCE_S = 0.1
 
 #: The minimum number of connections for an interval of the mean difference. Two connections show

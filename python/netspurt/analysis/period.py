@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 _EVENTS_MIN = 5
 #: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8
-#: Around the chosen frequency, the distance between two tried frequencies is divided into this many
-#: parts.
+#: The number of parts into which the distance between two tried frequencies is divided around the
+#: chosen frequency.
 _PARTS_OF_STEP = 50
 
 
@@ -39,7 +39,7 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events; `None` if random arrivals often look as regular as the events.
+    """Return the period of events, or `None` if random arrivals are often as regular.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. The power at a frequency says how well the phases of the events agree. For random

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The medians differ clearly if the largest median is at least this many times the smallest median.
+#: The minimum ratio of the largest to the smallest of medians that differ clearly.
 _TIMES = 1.2
 
 

@@ -56,7 +56,7 @@ class QueueLimit:
         return int(reached[-1 if count < 3 else -2])
 
 
-#: A backlog that exceeds a whole number by less than this share of a packet is rounded down.
+#: A backlog that exceeds a whole number by less than `_TOLERANCE` packets is rounded down.
 _TOLERANCE = 0.01
 
 

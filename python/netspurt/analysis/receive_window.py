@@ -26,8 +26,8 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: A connection waited long for the receive window if it waited for at least this share of its time.
-#: A sender had more data to send if data was on its way for at least the same share of the busy
+#: A connection waited long for the receive window if it waited for at least `_SHARE_MIN` of its
+#: time. A sender had more data to send if data was on its way for at least `_SHARE_MIN` of the busy
 #: time. The busy time is the connection's time without its handshake, and without the time in which
 #: neither end had data to send.
 _SHARE_MIN = 0.25
@@ -40,22 +40,22 @@ _LONGER = ("longer", "slowly longer")
 #: Bounds of `WindowLimit.open_share`. If it is at least `_OPEN_MIN`, the size of the receive buffer
 #: limits the window. If it is below `SLOW_MAX`, an application that reads slowly limits the window.
 _OPEN_MIN, SLOW_MAX = 0.95, 0.75
-#: Two directions have similar amounts of data if the smaller amount is at least this share of the
-#: larger amount.
+#: Two directions have similar amounts of data if the smaller amount is at least `_SIMILAR_MIN`
+#: times the larger amount.
 _SIMILAR_MIN = 0.25
 #: `_UNSCALED_MAX` is the largest window that is possible without window scaling. Without window
 #: scaling, this bound limits a connection whose largest window is at least `_UNSCALED_MIN`. A
 #: window that is larger by a full segment of 1,460 octets would exceed the bound.
 _UNSCALED_MAX, _UNSCALED_MIN = 65_535, 64_076
-#: The application stopped reading once if the window was closed once, for at least this share of
-#: the time in which the sender waited for the window.
+#: The application stopped reading once if the window was closed once, for at least `_STOPPED_MIN`
+#: of the time in which the sender waited for the window.
 _STOPPED_MIN = 0.5
-#: A receiver was still making its window larger if at most this share of the largest window was
+#: A receiver was still making its window larger if at most `_GROWN_MAX` of the largest window was
 #: ever outstanding.
 _GROWN_MAX = 0.75
 #: A factor and a time [s]. Acknowledgments may wait for the application of the receiver if two
-#: conditions hold. The shortest round trip of data is at least this factor times the round trip of
-#: the handshake. The difference of these two round trips is at least this time.
+#: conditions hold. The shortest round trip of data is at least the factor times the round trip of
+#: the handshake. The difference of these two round trips is at least the time.
 _LATE = 4.0, 0.001
 
 
@@ -115,15 +115,15 @@ class WindowLimit:
         True if the application surely read slowly, but the sender may not have filled the window. A
         capture beside the receiver does not show whether the sender filled the window.
     handshake_s
-        The round trip of the handshake in seconds; NaN if this round trip or that of data is not
-        known.
+        The round trip of the handshake in seconds. NaN if this round trip, or the round trip of
+        data, is not known.
     outstanding_bytes
         The maximum number of outstanding octets.
     window_bytes_min
         The smallest window above zero.
     unscaled_by
-        The address whose SYN did not offer window scaling, if this limited the window; both
-        addresses if it is not known which. `None` otherwise.
+        If missing window scaling limited the window: the address whose SYN did not offer scaling,
+        or both addresses if it is not known whose SYN it was. `None` otherwise.
     both_ways
         The addresses of both ends if both sent similar amounts of data. Then the capture does not
         show whose window held the connection back. `None` otherwise.
@@ -469,10 +469,10 @@ def _limit(
 def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -> str | None:
     """Return the address whose SYN came without window scaling, if this limits the `window`.
 
-    `row` and `back` are the two directions. Both SYNs were captured. A SYN-ACK offers scaling only
-    if the SYN did. Some senders leave the option out when they send the SYN again, and the table
-    shows only the first SYN's option. The result names both addresses if the first SYN offered
-    scaling, the SYN-ACK did not, and the SYN was sent again.
+    `row` and `back` are the two directions. The function is used only if both SYNs were captured. A
+    SYN-ACK offers scaling only if the SYN did. Some senders leave the option out when they send the
+    SYN again, and the table shows only the first SYN's option. The result names both addresses if
+    the first SYN offered scaling, the SYN-ACK did not, and the SYN was sent again.
     """
     if not _UNSCALED_MIN <= window <= _UNSCALED_MAX:
         return None
@@ -486,7 +486,7 @@ def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -
 
 
 def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
-    """Return the handshake's round trip [s]; NaN if it or the round trip of data is not known."""
+    """Return the handshake's round trip [s], or NaN if this or data's round trip is not known."""
     to_receiver = row["handshake_rtt_ns"]
     if to_receiver is None or not trip.of_data:
         return math.nan

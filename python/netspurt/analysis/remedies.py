@@ -26,7 +26,7 @@ timer fires only at ticks of a clock.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. If a timer was far above the value that RFC 6298 computes from the round trips, its floor did
-not cause the wait, and no other floor would have shortened it.
+not cause the wait. No other floor would have shortened this wait.
 """
 
 from __future__ import annotations
@@ -53,19 +53,20 @@ _CONNECTIONS_MIN = 3
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: If an answer comes within less than this part of the shortest round trip after a retransmission,
-#: it answers an earlier transmission.
+#: If an answer comes less than `_OF_SHORTEST` of the shortest round trip after a retransmission, it
+#: answers an earlier transmission.
 _OF_SHORTEST = 7 / 8
-#: A floor is tried if it is below this part of the host's shortest wait minus srtt. Linux's timers
-#: are up to an eighth late, and Linux's srtt differs from the srtt of RFC 6298.
+#: A floor is tried if it is below `_BELOW_OWN` times the host's shortest wait minus srtt. Linux's
+#: timers are up to an eighth late, and Linux's srtt differs from the srtt of RFC 6298.
 _BELOW_OWN = 0.8
-#: A lower floor is shown beside a higher floor only if it saves at least this many times as much.
+#: A lower floor is shown beside a higher floor only if it saves at least `_WORTHWHILE` times as
+#: much.
 _WORTHWHILE = 1.1
 #: The time by which Linux delays ACKs [s] (`TCP_DELACK_MIN`). It is the floor that is tried in
 #: outages.
 LINUX_ACK_DELAY_S = 0.04
 #: A timer that doubles fires late after an outage. The mean delay is this share of the sum of the
-#: outage's length and the timer's first value. The share assumes that the lengths of outages are
+#: outage's length and the timer's first value. The number assumes that the lengths of outages are
 #: spread evenly, on a logarithmic scale, over a factor of two or more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 
@@ -300,7 +301,7 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 
 
 def outages(of: Silences) -> Outages | None:
-    """Return what is known of outages that ended with an answer; `None` if there are none.
+    """Return what is known of outages that ended with an answer, or `None` if there are none.
 
     The path failed until the last but one retransmission left. It worked when the last one left,
     because this one was answered. The capture does not show when the path began to work between
@@ -390,7 +391,7 @@ def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
     # Data that is sent after duplicate ACKs makes the wait shorter, but does not restart the timer.
     above = np.nan_to_num(waits.seconds("ran_ns") - waits.seconds("srtt_ns"), nan=np.inf)
     rows = zip(_hosts(waits, whole).tolist(), waits["sacked"].tolist(), above.tolist(), strict=True)
-    # For each host: the shortest time after no SACK blocks, and after SACK blocks.
+    # For each host: the shortest time without SACK blocks before it, and with SACK blocks.
     shortest: dict[int, list[float]] = {}
     for host, sacked, one in rows:
         own = shortest.setdefault(host, [np.inf, np.inf])
@@ -427,7 +428,7 @@ def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
 
 
 def _places(waits: Table) -> NDArray[np.int64]:
-    """Return the place of each wait in its silence, from 0."""
+    """Return the number of each wait in its silence, from 0."""
     if not len(waits):
         return np.zeros(0, np.int64)
     new = np.ones(len(waits), bool)
@@ -439,7 +440,7 @@ def _places(waits: Table) -> NDArray[np.int64]:
 
 
 def _above(waits: Table, floor_s: float) -> Floats:
-    """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
+    """Return the timer of each wait that adds at least a floor to srtt [s], or NaN if unknown."""
     return waits.seconds(f"timer_ns_{1e3 * floor_s:g}ms")
 
 

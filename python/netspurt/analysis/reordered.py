@@ -36,7 +36,7 @@ class Reordering:
         The maximum distance from a late packet to the highest octet that came before it, in full
         segments.
     behind_s_max
-        The longest time by which a packet was late [s]; `None` if acknowledgments show more late
+        The longest time by which a packet was late [s], or `None` if acknowledgments show more late
         packets than the capture itself.
     again, spurious
         The number of retransmissions, and the number of known spurious retransmissions that ACKs

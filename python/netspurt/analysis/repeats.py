@@ -31,8 +31,8 @@ NO_INTERVAL = (
 #: The greatest difference of equal figures that rounding explains, as a share of the figures.
 _ROUNDING = 1e-12
 
-#: If the skewness of values, divided by the root of their number, is smaller than this, the values
-#: count as symmetric. For such values, Hall's transformation has almost no effect, but loses
+#: If the skewness of values, divided by the root of their number, is smaller than `_SYMMETRIC`, the
+#: values count as symmetric. For such values, Hall's transformation has almost no effect, but loses
 #: digits.
 _SYMMETRIC = 1e-6
 
@@ -44,7 +44,7 @@ class RepeatedFigure:
     Attributes
     ----------
     value
-        The ratio; NaN if the denominator is zero.
+        The ratio, or NaN if the denominator is zero.
     parts
         The part of each repeat in the linear approximation of the ratio, shape (repeats,). The mean
         of the parts is zero.

@@ -17,8 +17,7 @@ from netspurt.delays import Delays
 if TYPE_CHECKING:
     from netspurt._core import Replayed
 
-#: With at least this many spurious retransmissions, the error of their rate is below a factor of
-#: two.
+#: With at least `SEEN` spurious retransmissions, the error of their rate is below a factor of two.
 SEEN = 10
 
 
@@ -85,7 +84,7 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
 
 
 def learnt_from(delays: Delays, order: str) -> int:
-    """Return the number of the first probe that `learnt` counts; it counts all later ones, too."""
+    """Return the number of the first probe that `learnt` counts. It counts all later probes."""
     return int(np.argmax(learnt(delays, order)))
 
 
@@ -104,8 +103,8 @@ class ReplaySums:
     Attributes
     ----------
     learnt, answers, lost
-        The number of probes that left when a delay was known, the number of answers, and the number
-        of losses among the probes that `learnt` counts.
+        `learnt` is the number of probes that left when a delay was known. `answers` is the number
+        of answers. `lost` is the number of losses among the probes that `learnt` counts.
     spurious
         Spurious retransmissions.
     timers, waited

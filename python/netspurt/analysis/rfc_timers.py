@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 #: The largest of the minimum RTOs that senders use [s] (RFC 6298 §2.4).
 FLOOR_MAX_S = 1.0
-#: A timer follows another rule than RFC 6298 if it is more than this many times as long as RFC
+#: A timer follows another rule than RFC 6298 if it is more than `_FAR_FACTOR` times as long as RFC
 #: 6298's timer.
 _FAR_FACTOR = 2.0
 
@@ -67,7 +67,7 @@ def judged(tables: Mapping[str, Table]) -> Table:
 
 
 def timer(waits: Table, min_rto_s: float) -> Floats:
-    """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
+    """Return the timers of RFC 6298 at some waits, without backoff [s], or NaN if unknown."""
     timer = waits.seconds("srtt_ns") + 4 * waits.seconds("rttvar_ns")
     bounded_below: Floats = np.maximum(timer, min_rto_s)
     return bounded_below

@@ -16,8 +16,8 @@ def needed(difference: Interval, seeds: int) -> int | None:
     `difference` is the difference, with its confidence interval, that a sweep shows. `seeds` is the
     number of seeds of this sweep. The estimate assumes that the width of the interval shrinks with
     the square root of the number of seeds, and that the difference stays the same. The result is
-    `None` if the difference is 0 or the interval is not finite, if this sweep already separates it
-    from zero, or if more than `SEEDS_MAX` are needed.
+    `None` if the difference is 0 or the interval is not finite. It is also `None` if this sweep
+    already separates the difference from zero, or if more than `SEEDS_MAX` seeds are needed.
 
     Examples
     --------

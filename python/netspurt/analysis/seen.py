@@ -15,19 +15,20 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
 #: A handshake shows two round trips: from the capture to each of the two hosts and back. If the
-#: longer one is at least this many times the shorter one, the capture was taken beside the nearer
-#: host.
+#: longer round trip is at least `_SHORTER` times the shorter one, the capture was taken beside the
+#: nearer host.
 _SHORTER = 8
 #: A second rule: the capture was taken beside the nearer host if the round trip to this host is
 #: shorter than `_ONE_MACHINE_NS` [ns], and at most `_ONE_MACHINE_SHARE` times the round trip to the
 #: other host. A round trip between two machines takes longer than `_ONE_MACHINE_NS`.
 _ONE_MACHINE_NS, _ONE_MACHINE_SHARE = 10_000, 0.75
-#: Data is mostly on its way if it is on its way for at least this share of a connection's time.
+#: Data is mostly on its way if it is on its way for at least `_ON_ITS_WAY_MIN` of a connection's
+#: time.
 _ON_ITS_WAY_MIN = 0.5
 #: The places where a direction may have been captured.
 _VANTAGES = ("sender", "receiver", "middle", "unknown")
 _SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
-#: If the mean round trip is at least this many times the shortest round trip, data waited in a
+#: If the mean round trip is at least `QUEUE_RATIO` times the shortest round trip, data waited in a
 #: queue.
 QUEUE_RATIO = 1.25
 #: The octets of TCP's timestamps in a segment, with padding (RFC 7323 §3.2, appendix A).
@@ -105,7 +106,7 @@ def is_beside(host: str, rows: Table, tables: Mapping[str, Table]) -> NDArray[np
 
 
 def _places_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.int8]:
-    """Return where the direction of each row was captured, as places in `_VANTAGES`, shape (n,)."""
+    """Return where the direction of each row was captured: indices of `_VANTAGES`, shape (n,)."""
     connections = tables["connections"]
     if len(rows) < len(connections):
         connections = connections.select(np.isin(connections["connection"], rows["connection"]))
@@ -121,7 +122,7 @@ def _places_of(rows: Table, tables: Mapping[str, Table]) -> NDArray[np.int8]:
 def _vantages(connections: Table, habits: Table) -> NDArray[np.int8]:
     """Return where the direction of each row of `connections` was captured, shape (n,).
 
-    The values are places in `_VANTAGES`.
+    The values are indices of `_VANTAGES`.
     """
     where = _by_handshakes(connections)
     # If both ends are on one host, this host captures a packet when it sends it, before it receives
@@ -183,7 +184,7 @@ def _by_handshakes(connections: Table) -> NDArray[np.int8]:
     """Decide where each direction was captured, by the two halves of the handshake's round trip.
 
     Each half is the time from the capture to one of the two hosts and back. The result has shape
-    (n,), and its values are places in `_VANTAGES`.
+    (n,), and its values are indices of `_VANTAGES`.
     """
     far, known = connections.filled("handshake_rtt_ns", 0), connections.exists("handshake_rtt_ns")
     own = keys(connections)
@@ -218,7 +219,7 @@ def is_clearly_longer(trip_s: float, than_s: float, by: tuple[float, float]) -> 
 
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
-    """Return the round trip of a direction; `None` if it is not known.
+    """Return the round trip of a direction, or `None` if it is not known.
 
     The round trip is the sum of two halves: from the capture to the receiver and back, and from the
     capture to the sender and back. Data shows the first half.

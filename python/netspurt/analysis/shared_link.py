@@ -23,8 +23,8 @@ class SharedLink:
     connections
         The number of connections that filled a link.
     rate_bps
-        The octets of all connections from `source` to `destination` in this time, divided by the
-        time, in bits per second.
+        The data of all connections from `source` to `destination` that lie within the time of the
+        group, divided by this time, in bits per second.
     """
 
     source: str

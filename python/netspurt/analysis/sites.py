@@ -19,7 +19,7 @@ from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
 
-#: A silence longer than this is taken for a timeout, in seconds (sfr2005 §4.2).
+#: A silence of more than `TIMEOUT_S` seconds is taken for a timeout (sfr2005 §4.2).
 TIMEOUT_S = 0.5
 #: The quantile of the normal distribution at 97.5 %.
 _NORMAL_95 = 1.959964
@@ -41,7 +41,7 @@ class Connections:
         When each connection began, in seconds from an instant that is the same for all of them.
     throughput_bps
         The octets of data that the connection carried to the near end, divided by the time from its
-        first packet to its last; in bit/s.
+        first packet to its last, in bit/s.
     packets, retransmissions
         The number of packets with data that the far end sent, and how many of them were
         retransmissions.
@@ -160,7 +160,8 @@ class Cdf:
     value
         The values in order, shape (n,).
     share
-        For each value, the share of the values up to this place in the order. The last share is 1.
+        For each value, its number in the order, from 1, divided by the number of values. The last
+        share is 1.
     """
 
     value: Floats
@@ -181,7 +182,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that is at least as large as this share of the values."""
+        """Return the smallest value that is at least as large as `share` of all values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -203,7 +204,7 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share; NaN if there are no cases."""
+        """The share, or NaN if there are no cases."""
         return self.hits / self.count if self.count else np.nan
 
     @property
@@ -229,8 +230,8 @@ class HandshakeRatio:
     Attributes
     ----------
     mean, longest
-        The mean and the longest later round trip, divided by the round trip of the handshake, for
-        the connections that have a handshake and later round trips, shape (n,) each.
+        The mean and the longest later round trip, divided by the round trip of the handshake, shape
+        (n,) each. Connections without a handshake or without later round trips are left out.
     near
         The share of connections whose mean round trip differs from the handshake's by at most a
         tenth (by default).
@@ -289,7 +290,7 @@ class PingRatio:
 
     @property
     def median(self) -> float:
-        """The median ratio; NaN if there is no ratio."""
+        """The median ratio, or NaN if there is no ratio."""
         return float(np.median(self.ratio)) if len(self.ratio) else np.nan
 
 
@@ -371,10 +372,10 @@ class TimeoutLabels:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
-    A silence gets no label if the far end waited for the other end, for the receive window or for a
-    round trip, or if it worked on a request. A silence in which the far end seemed to have nothing
-    to send may get a label. The reason is that the loss of the last packets looks the same beside
-    the receiver.
+    A silence gets no label if the far end worked on a request. It gets none, either, if the far end
+    waited for the near end, for the receive window or for a round trip. A silence in which the far
+    end seemed to have nothing to send may get a label. The reason is that the loss of the last
+    packets looks the same beside the receiver.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])
@@ -424,8 +425,8 @@ class Split:
         The connections without and with retransmissions. The range of packets of `clean` shows the
         size of the page. In `repaired`, the packets that were sent again also count.
     chance
-        The probability that the throughputs differ by at least this much if both groups have the
-        same distribution (Mann and Whitney 1947). It is NaN if one of the groups is empty.
+        The probability that two groups with the same distribution of throughputs differ at least as
+        much as these two groups (Mann and Whitney 1947). It is NaN if one of the groups is empty.
     """
 
     clean: ConnectionRanges

@@ -125,5 +125,5 @@ def unseen_timeouts_s(tables: Mapping[str, Table]) -> float:
     return total / 1e9
 
 
-#: A silence is longer than the waits if it is more than this many times as long.
+#: A silence is longer than the waits if it is more than `_MORE` times as long.
 _MORE = 1.05

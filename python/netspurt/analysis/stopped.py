@@ -84,7 +84,7 @@ def stopped_share(row: Mapping[str, Any]) -> float:
 def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
     """Return the directions whose sender stopped for long, the longest time first.
 
-    Only captures beside the sender show this.
+    Only captures beside the sender show such stops.
 
     Parameters
     ----------

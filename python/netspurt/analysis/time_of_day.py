@@ -18,8 +18,8 @@ _DAY, _HOUR = 86_400, 3600
 #: The minimum number of answers for which the times of the longest 1 % of the delays are reported.
 _ANSWERS_MIN = 300
 
-#: If many delays are equal, the delays that count as the longest 1 % may be more than 1 %. Their
-#: times are not reported if these delays are more than this many percent.
+#: If many delays are equal, the delays that count as the longest 1 % may be more than 1 %. If they
+#: are more than `_SHARES_MAX` percent, their times are not reported.
 _SHARES_MAX = 2
 
 

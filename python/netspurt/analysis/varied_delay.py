@@ -24,11 +24,11 @@ _LOSSES_MIN = 8
 _VARIATION_MIN = 0.25
 #: The excess of a round trip is the round trip minus the shortest round trip. The excess at a loss
 #: is the smoothed round trip at this loss (srtt) minus the shortest round trip. If the mean excess
-#: at losses is more than this many times the mean excess of all round trips, a full queue may have
-#: dropped the data.
+#: at losses is more than `_LONGER_MAX` times the mean excess of all round trips, a full queue may
+#: have dropped the data.
 _LONGER_MAX = 1.3
-#: Another connection between the same hosts may share a full queue if it has at least this many
-#: retransmissions.
+#: Another connection between the same hosts may share a full queue if it has at least
+#: `_SHARING_MIN` retransmissions.
 _SHARING_MIN = 5
 #: The queue was nearly full at a loss if the excess at this loss is at least `_FULL` times the
 #: largest excess at any loss. If this holds for more than `_SHARE_MAX` of the losses, a full queue

@@ -27,7 +27,7 @@ Adaptation = Annotated[
     ),
 ]
 
-#: Lengths come in bursts if on average at least this many consecutive probes have the same length.
+#: Lengths come in bursts if on average at least `_LEAST` consecutive probes have the same length.
 _LEAST = 2
 
 

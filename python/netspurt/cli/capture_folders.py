@@ -12,9 +12,9 @@ from netspurt.cli.output import complain, named, warn_of_cut
 if TYPE_CHECKING:
     from netspurt.report import Section
 
-#: The name of a compressed capture contains one of these texts.
+#: The marks of compressed captures. The name of such a file contains one of these texts.
 _ENDINGS = (".pcap", ".cap", ".dmp")
-#: A file whose name has one of these endings should be a capture.
+#: The endings of names of captures. A file with such a name should be a capture.
 _NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}
 
 

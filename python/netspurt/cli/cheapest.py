@@ -21,7 +21,7 @@ class Cheapest:
     Attributes
     ----------
     cost
-        The lowest cost; infinite if no setting has a finite cost.
+        The lowest cost, or infinity if no setting has a finite cost.
     names
         The settings with exactly this cost, in the order in which `take` received them.
     """
@@ -51,7 +51,7 @@ class Cheapest:
         return 1 < len(self.names) == self._taken
 
     def in_words(self) -> str:
-        """Return the first of the cheapest settings, and how many others cost the same."""
+        """Return the first of the cheapest settings, and how many other settings cost the same."""
         others = len(self.names) - 1
         if not others:
             return self.names[0]

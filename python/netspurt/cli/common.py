@@ -38,9 +38,9 @@ def _in_pairs(
 ) -> Iterator[str]:
     """Yield a sentence on each of the first pairs of captures that share connections.
 
-    `told` makes the sentence. Its argument has, for each of the two captures, the number of shared
-    connections that this capture shows better than the other. A last sentence counts the other
-    pairs.
+    The function `told` makes the sentence. Its argument has, for each of the two captures, the
+    number of shared connections that this capture shows better than the other. A last sentence
+    counts the other pairs.
     """
     pairs = Counter((one.best[0], path) for one in shared for path, _ in one.others)
     files = list(dict.fromkeys(tuple(sorted(pair)) for pair, _ in pairs.most_common()))
@@ -76,9 +76,9 @@ def _perhaps_twice(shown_by: Mapping[str, int]) -> str:
 
 
 def _connections(found: Explained) -> dict[str, int]:
-    """Return, for each file, the number of connections that count there.
+    """Return, for each file, the number of connections that are counted for it.
 
-    A connection that several files certainly share counts in one of them.
+    A connection that several files certainly share is counted for one of them.
     """
     paths, firsts = [path for path, _ in found.files], [first for _, first in found.files]
     numbers = np.unique(found.table("connections")["connection"])

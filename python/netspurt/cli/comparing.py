@@ -138,7 +138,7 @@ def _chosen(
 def _at_two_points(
     runs: list[Run | Explained], directions: list[ComparedDirection], names: list[str]
 ) -> list[str]:
-    """Return lines on the connection that two captures share; no lines if they share none."""
+    """Return lines on the connection that two captures share, or no lines if they share none."""
     from netspurt.pictures.view import connection_of
     from netspurt.report.two_points import sentences
 
@@ -171,7 +171,7 @@ def _all_lines(
 
 
 def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
-    """Return the differences of the scenarios of two runs; `None` if one of them is a capture."""
+    """Return the differences of the scenarios of two runs, or `None` if one is a capture."""
     from netspurt.analysis.settings import differences
 
     scenarios = [run.scenario for run in runs if is_run(run)]
@@ -255,7 +255,8 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts longer than the other by this factor, a line says which time is compared.
+#: If one run lasts more than `_LONGER` times as long as the other, a line says which time is
+#: compared.
 _LONGER = 1.01
 
 
@@ -312,8 +313,8 @@ def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[s
         return []
     if not changed:
         return ["the scenarios are the same"]
-    # A flow's key `endpoint` chooses the simulator's TCP (the model's) or the kernel's TCP. If it
-    # differs, only one of the runs has the keys of the simulator's TCP.
+    # A flow's key `endpoint` chooses the simulator's TCP (the model's) or the kernel's TCP. If
+    # `endpoint` differs, only one of the runs has the keys of the simulator's TCP.
     ends = tuple(
         f"{difference.key.removesuffix('endpoint')}tcp."
         for difference in changed
@@ -366,7 +367,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
 
 
 def _first_round_trip(seen: list[Seen]) -> float:
-    """Return the instant at which the first data was acknowledged [s]; infinite if it never was."""
+    """Return when the first data was acknowledged [s], or infinity if it never was."""
     return next((event.t_s for event in seen if event.key[:2] == ("in", "ack")), float("inf"))
 
 
@@ -414,8 +415,8 @@ def _name_of(run: Run | Explained) -> str:
 def _names(runs: list[Run | Explained]) -> list[str]:
     """Return two different names for the runs.
 
-    They are the names of the files or folders. If these are equal, they are the paths. If the paths
-    are equal, too, `(first)` and `(second)` follow.
+    By default, they are the names of the files or folders. If these names are equal, the paths are
+    used. If the paths are equal, too, `(first)` and `(second)` are added to them.
     """
     names = [_name_of(run) for run in runs]
     if names[0] == names[1]:
@@ -465,7 +466,7 @@ def _lines(
 
 
 #: Two runs have nothing in common, or almost nothing, if the run with fewer events shares less than
-#: this part of its events with the other run.
+#: `_COMMON_SHARE_MIN` of its events with the other run.
 _COMMON_SHARE_MIN = 0.05
 
 
@@ -501,8 +502,8 @@ def _retransmission_lines(
     """Return lines on retransmissions.
 
     The first lines are on the retransmissions that the nodes send. The other lines are on
-    retransmissions that the nodes receive or forward. With `judged`, the tables of both runs say
-    which retransmissions are spurious. In captures this is not always known.
+    retransmissions that the nodes receive or forward. If `judged` is true, the tables of both runs
+    say which retransmissions are spurious. The tables of captures do not always say so.
     """
     both = comparison.retransmissions
     told = list(zip(names, directions, both, strict=True))

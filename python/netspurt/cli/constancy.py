@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 #: The maximum number of periods that are listed; `--json` has all.
 SHOWN = 20
-#: In recordings shorter than this, in seconds, instants are printed with tenths.
+#: In recordings of less than `_SHORT_S` seconds, instants are printed with tenths of a second.
 _SHORT_S = 600
-#: Above this correlation of neighbouring values, the methods rank-order and bootstrap may find
-#: changes that do not exist.
+#: If the correlation of neighbouring values is above `ALIKE`, the methods rank-order and bootstrap
+#: may find changes that do not exist.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -122,9 +122,9 @@ def constancy(
 def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     """Return instants, the delays at these instants [s], and the unit of the instants.
 
-    With `every`, the time is divided into intervals of this length [s]. Each interval with an
-    answer gives one instant and the median of its delays. If the times of sending are unknown, the
-    instants are the indices of the probes.
+    If `every` is given, the time is divided into intervals of this length [s]. Each interval with
+    an answer gives one instant and the median of its delays. If the times of sending are unknown,
+    the instants are the indices of the probes.
 
     Raises
     ------

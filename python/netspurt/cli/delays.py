@@ -34,7 +34,7 @@ app = App(
 
 #: The maximum number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
-#: If at least this many recordings have the same note, the note is printed once. `--json` has the
+#: If at least `_SHARED` recordings have the same note, the note is printed once. `--json` has the
 #: note with each recording.
 _SHARED = 3
 

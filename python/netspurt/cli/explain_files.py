@@ -19,7 +19,7 @@ from netspurt.wording import without_tcp
 if TYPE_CHECKING:
     from netspurt.captures import Explained
 
-#: If there are more connections than this, single connections get no tables.
+#: Each connection gets tables of its own if there are at most `FEW` connections.
 FEW = 2
 
 
@@ -39,8 +39,8 @@ def explain_files(
     Raises
     ------
     ValueError
-        If the options are wrong or contradict each other, if a file is a recording of delays, if a
-        folder has no capture, or if no connection has the number `connection`.
+        If the options are wrong or contradict each other, or if no connection has the number
+        `connection`. Also if a file is a recording of delays, or if a folder has no capture.
     OSError
         If a file cannot be read or written.
     """

@@ -139,7 +139,7 @@ def lines(
     found, connection
         The capture, and the number of the connection to print. `None` prints all of them.
     few
-        If there are more connections than this, single connections get no tables.
+        The maximum number of connections for which each connection gets tables of its own.
     room
         The maximum width of tables, if their words allow it. `None` sets no limit.
     own_room
@@ -251,8 +251,8 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
         )
 
 
-#: Copies are reported if there are at least this many, and if they are at least this share of the
-#: packets with data.
+#: Copies are reported if there are at least `_MANY` of them, and if they are at least the share
+#: `_COPIED` of the packets with data.
 _MANY, _COPIED = 3, 0.1
 
 

@@ -301,7 +301,7 @@ def _unlike_machine(ends: list[EndReport]) -> list[str]:
 
 
 def _of_machine(sysctl: str) -> str | None:
-    """Return the value of a sysctl outside the run's namespaces; `None` if there is none."""
+    """Return the value of a sysctl outside the run's namespaces, or `None` if there is none."""
     try:
         text = (_SYSCTLS / sysctl.replace(".", "/")).read_text()
     except OSError:

@@ -210,7 +210,7 @@ def loaded(
     unset: Sequence[str] | None = None,
     alone: bool = False,
 ) -> Scenario:
-    """Return a scenario after `--unset`, `--set` and `--seed`. With `alone` its sweep is removed.
+    """Return a scenario after `--unset`, `--set` and `--seed`. If `alone`, its sweep is removed.
 
     A sweep varies settings of the scenario. Each of them is an axis.
 

@@ -135,7 +135,7 @@ PassPicture = Annotated[
     ),
 ]
 
-#: A pass in a picture has about this many points at most.
+#: The approximate maximum number of points of a pass in a picture.
 _POINTS_MAX = 400
 
 

@@ -21,7 +21,7 @@ from netspurt.wording import STEERING, escape, number
 if TYPE_CHECKING:
     from netspurt.run import Run
 
-#: Progress is shown for work that takes longer than this, in seconds.
+#: The time in seconds after which the progress of work is shown.
 QUIET_S = 1.0
 
 #: Whether a capture was not read to its end.
@@ -29,7 +29,7 @@ _CUT: ContextVar[bool] = ContextVar("cut", default=False)
 
 
 def complain(error: BaseException, word: str = "error:") -> None:
-    """Print an error. With `word`, print another message that begins with this word."""
+    """Print an error. If `word` is given, print another message, which begins with `word`."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
@@ -349,7 +349,7 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 def width(most: int | None = None) -> int:
     """Return the width of a line: the terminal's, or 100 without a terminal, but at least 60.
 
-    With `most`, the width is at most this number of characters.
+    If `most` is given, it is the maximum width.
     """
     import shutil
 
@@ -398,7 +398,8 @@ def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
 def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], None]]:
     """Show the progress of work, if it takes more than a second and stderr is a terminal.
 
-    `what` is the description. With a `unit`, the amounts in this unit and the rate are shown, too.
+    `what` is the description. If `unit` is given, the screen also shows the amounts in this unit
+    and the rate.
 
     Yields
     ------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: A row prints the delays at the ends of one or two straight lines of delay against packet length.
 #: A path fits the row if each of its delays at these ends differs from the printed delay by at most
-#: this share.
+#: the share `_CLOSE`.
 _CLOSE = 0.05
 
 

@@ -186,7 +186,7 @@ _VALUE = 22
 _NARROW = 36
 #: The greatest width of a line that is easy to read.
 _WIDTH = 100
-#: Lists of values longer than this are not printed in the table of verdicts.
+#: The maximum number of values in a list that the table of verdicts prints.
 _FEW = 3
 
 

@@ -64,8 +64,8 @@ def burst_data(recording: Delays, burst: Glitch) -> dict[str, Any]:
     """Return a burst of long delays as data.
 
     It has the numbers of the first and the last probe, the longest delay, and this delay divided by
-    the typical delay (the median of the delays around it). If delays grow with the length of
-    probes, the longest delay is corrected for the length.
+    the typical delay. The typical delay is the median of the delays around the longest delay. If
+    delays grow with the length of probes, the longest delay is corrected for the length.
     """
     return {
         "first": int(recording.number[burst.start]),

@@ -44,11 +44,11 @@ Chance = Annotated[
 #: The lengths of RFC 889's first table, in octets: the shortest, the longest on the first of two
 #: regression lines, and the longest of all.
 _MEMO = (40, 125, 256)
-#: A note suggests two lines if their residuals are below this share of one line's residuals.
+#: A note suggests two lines if their residuals are below `_WORTH` times the residuals of one line.
 _WORTH = 0.8
 
 
-#: If recordings of a file are left out, at most this many are named.
+#: If recordings of a file are left out, at most `_TOLD` of them are named.
 _TOLD = 5
 
 
@@ -371,8 +371,8 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
     """Return a fit as a row of RFC 889's first table, with one-way delays.
 
-    The result is `None` if a length is outside the lengths of the table, or if there is a second
-    line that does not begin at the same length as in the table.
+    The result is `None` if a length is outside the lengths of the table. It is also `None` if there
+    is a second line that does not begin at the same length as in the table.
     """
     from netspurt.analysis import rate_table
 

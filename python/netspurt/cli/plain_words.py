@@ -47,7 +47,7 @@ def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _value(name: str, text: str) -> Any:
-    """Return the value of an option; None if typer must check it."""
+    """Return the value of an option, or None if typer must check it."""
     if name == "--connection":
         # Tables and plots call connection 3 `c3`.
         number = text.removeprefix("c")

@@ -248,9 +248,9 @@ def _copied(found: list[MatchedConnection], names: list[str]) -> list[str]:
 def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture seems to be nearer to all clients than the first.
 
-    `out_s` is the time of a client's segments from the first capture point to the second, and
-    `back_s` is the time of the server's segments in the other direction. Each of the two times
-    depends on the difference of the captures' clocks, but their sum does not.
+    `out_s` is the time of a client's segments from the first capture point to the second. `back_s`
+    is the time of the server's segments from the second capture point to the first. Each of the two
+    times depends on the difference of the captures' clocks, but their sum does not.
     """
     both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
     sums = [sum(known) for known in both if known]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _WORST = 5
 #: The maximum number of connections with a sentence of their own on one kind of limit.
 _LIMITED = 3
-#: A part of the time is left out if its share is smaller than this.
+#: The minimum share of a part of the time. Smaller parts are left out.
 _SHARE = 0.005
 
 
@@ -44,7 +44,8 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     A remedy is a change of the sender that would have saved time. Tables have at most `room`
     characters in a line, if their words allow it.
     """
-    # The columns that were read are freed here and below, because the next part reads others.
+    # The columns that were read are freed here and below, because the next part reads other
+    # columns.
     forget_columns(found.tables)
     yield from _vantages(found)
     forget_columns(found.tables)
@@ -89,7 +90,7 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: A host that answers sooner than this may be the host on which the capture was taken [ns].
+#: A host that answers in less than `_ON_HOST_NS` may be the host on which the capture was taken.
 _ON_HOST_NS = 500_000
 
 
@@ -182,7 +183,8 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     yield from _waits_beside_silences(found)
 
 
-#: A cause or a verdict (needed or spurious) with less confidence than this is reported as a guess.
+#: A cause or a verdict (needed or spurious) is reported as a guess if its confidence is below
+#: `_SURE`.
 _SURE = 0.9
 
 
@@ -236,7 +238,7 @@ def _waits_beside_silences(found: Explained) -> Iterator[str]:
         )
 
 
-#: Waits and silences differ if the waits are more than this many times the silences.
+#: Waits and silences differ if the waits are more than `_DIFFER` times the silences.
 _DIFFER = 1.05
 
 
@@ -251,7 +253,7 @@ _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be k
 
 
 def _cells(found: Explained, own: Table) -> Iterator[str]:
-    """Yield the cells of a cause's row."""
+    """Yield the cells of a cause's row. `own` has the retransmissions with this cause."""
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):
@@ -261,7 +263,7 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 
 
 def _waited(found: Explained, own: Table) -> float:
-    """Return the time that timers waited before these retransmissions, in seconds."""
+    """Return the time that timers waited before the retransmissions in `own`, in seconds."""
     waits = found.table("waits")
     # There may be far more retransmissions than waits, so only the retransmissions at the instants
     # of waits are read row by row.

@@ -231,7 +231,7 @@ def _heading(about: HeaderLine) -> Iterator[str]:
 
 
 def _shown_line(line: Line) -> list[str]:
-    """Return the text to show for a line of the data file; an empty list if there is none."""
+    """Return the text to show for a line of the data file, or an empty list if there is none."""
     from netspurt import probe_lines as lines
 
     match line:
@@ -266,7 +266,7 @@ def _outcome(line: EchoProbeLine) -> str:
 
 #: The maximum number of lines on the screen for the last echo probes, and for the histogram.
 _TRACED, _BARS = 12, 14
-#: If the screen has fewer lines than this, it shows only the first line of the heading.
+#: If the screen has fewer than `_TALL` lines, it shows only the first line of the heading.
 _TALL = 23
 
 
@@ -425,7 +425,7 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     )
 
 
-#: If nothing listens at a UDP port, the reason why a probe is lost begins with these words.
+#: The first words of the reason why a probe is lost, if nothing listens at a UDP port.
 _CLOSED = "port unreachable"
 
 

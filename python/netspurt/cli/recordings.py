@@ -37,7 +37,7 @@ class How:
     format, interval, columns
         The parameters of the same names of `netspurt.read_delays`.
     lost_after
-        A reply counts as lost if it arrives later than this, in seconds.
+        The maximum delay of a reply, in seconds. A later reply counts as lost.
     captures
         True if captures in a folder are read as recordings. If it is false, captures are ignored,
         and a folder without a recording is not an error.

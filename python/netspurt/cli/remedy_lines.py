@@ -229,7 +229,7 @@ def _arrived(count: int) -> Iterator[str]:
 
 
 def _changed(saved_s: float) -> str:
-    """Return a saved time in words; `saved_s` is negative if the silences would be longer."""
+    """Return a saved time in words. If the silences would be longer, `saved_s` is negative."""
     return f"{duration(abs(saved_s))} {'longer' if saved_s < 0 else 'shorter'}"
 
 

@@ -198,7 +198,7 @@ def head(delays: Delays) -> str:
 
 
 def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> list[str]:
-    """Return the cells of a timer's row; `cost` is printed as the cost if `advice` has none."""
+    """Return the cells of a timer's row. If `advice` has no costs, the cost is `cost`."""
     ends = algorithm.spurious_share
     counts = (
         f"{_plain(ends.low * algorithm.answered)} .. {_plain(ends.high * algorithm.answered)}"

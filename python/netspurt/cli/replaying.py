@@ -431,7 +431,7 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
 
 
 def _several(text: str) -> str:
-    """Return the options for a text that names several timers; empty if it names one.
+    """Return the options for a text that names several timers, or an empty text if it names one.
 
     Examples
     --------

@@ -173,7 +173,7 @@ def _rows(result: Run, name: str) -> list[dict[str, Any]]:
     return [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
 
 
-#: At most this many flows or links are listed individually.
+#: The maximum number of flows or links that are listed individually.
 _LISTED = 12
 
 

@@ -39,7 +39,7 @@ def is_screen(stream: TextIO) -> bool:
 
 @contextmanager
 def screen(stream: TextIO) -> Iterator[Draw | None]:
-    """Draw lines in place on a terminal, and remove them at the end.
+    """Draw lines in place on a terminal, and remove them when the work has ended.
 
     Yields
     ------

@@ -70,7 +70,7 @@ def _list(form: Form) -> None:
 
 
 def _row(name: str, scenario: Scenario) -> dict[str, Any]:
-    """Return the row of a scenario in the list; `cases` is `None` if it has one run only."""
+    """Return the row of a scenario in the list. Without a sweep, `cases` is `None`."""
     from netspurt.scenario import cases
 
     swept = cases(scenario)

@@ -82,7 +82,7 @@ def of_all(
     yield from of_few_runs(measures, shown)
 
 
-#: With at least this many runs in each group, intervals of skewed values are about right.
+#: With at least `_RUNS_ENOUGH` runs in each group, intervals of skewed values are about right.
 _RUNS_ENOUGH = 20
 
 
@@ -146,8 +146,8 @@ def _too_few(folder: SweepFolder) -> str:
     )
 
 
-#: If there are at least this many groups, and each has only one run, a hint on larger groups is
-#: printed.
+#: If there are at least `_MANY_GROUPS` groups, and each has only one run, a hint on larger groups
+#: is printed.
 _MANY_GROUPS = 10
 
 
@@ -219,7 +219,7 @@ def why_unknown(cases: Columns, measure: str) -> Iterator[str]:
     least = _TIMES[share]
     unknown = np.ma.getmaskarray(np.ma.asarray(cases[measure])) & (cases["status"] == "done")
     every, ended = (np.ma.asarray(cases[name])[unknown].astype(int) for name in counts)
-    # The quantile is at this place of the durations in ascending order.
+    # `place` is the index of the quantile in the durations in ascending order.
     place = every - every // least
     tally = {
         f"with fewer than {number(least)} {item}s": every < least,

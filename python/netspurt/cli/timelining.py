@@ -306,15 +306,15 @@ def write_recorded(
     out
         The file to write.
     chosen
-        The number of the recording, counted from 1; `None` if there is only one recording.
+        The number of the recording, counted from 1, or `None` if there is only one recording.
     plot
         The file for a picture of the timeline; `None` for no picture.
 
     Raises
     ------
     ValueError
-        If `chosen` is not the number of a recording, if `chosen` is `None` and there is not exactly
-        one recording, or if no link can be made from the recording.
+        If `chosen` is not the number of a recording, or if no link can be made from the recording.
+        Also if `chosen` is `None` and there is not exactly one recording.
     Exception
         The error of reading a file, if a file could not be read.
     """

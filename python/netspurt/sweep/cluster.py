@@ -20,8 +20,8 @@ from netspurt.sweep.driver import seconds_per_case
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: A task should take at least this many seconds. A shorter task would spend too large a part of its
-#: time on the transfer to a worker.
+#: The minimum duration of most tasks, in seconds. A shorter task would spend too large a part of
+#: its time on the transfer to a worker.
 TASK_S = 1.0
 #: The maximum number of times that a task is repeated because its worker or node died.
 _RETRIES_MAX = 10

@@ -21,8 +21,9 @@ from netspurt.table import Table
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
 
-#: A chunk should have about this many wake-ups (events of the simulation), which take a quarter of
-#: a second on a machine of 2024. An interrupt then loses little work, and there are few files.
+#: The approximate number of wake-ups in a chunk. A wake-up is an event of the simulation. A chunk
+#: then takes a quarter of a second on a machine of 2024. So an interrupt loses little work, and
+#: there are few files.
 _CHUNK_EVENTS = 1_000_000
 
 #: The cost of reading and building a case, in wake-ups, and the maximum number of wake-ups that are
@@ -176,7 +177,7 @@ def guess_chunk(sweep: Sweep) -> int:
 
 
 def _sample_of(cases: int) -> Iterable[int]:
-    """Return the numbers of at most four cases, evenly spread over all."""
+    """Return the numbers of at most four cases, evenly spread over all cases."""
     return dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1))
 
 

@@ -47,9 +47,9 @@ class Tally:
     Attributes
     ----------
     done, cut, late, errors
-        Four counts: cases that ran to their end, cases that were cut at a limit of the sweep, live
-        cases (in real time) that do not count because their runs were not valid, and cases with an
-        error.
+        Four counts. `done`: cases that ran to their end. `cut`: cases that were cut at a limit of
+        the sweep. `late`: live cases (in real time) that do not count because their runs were not
+        valid. `errors`: cases with an error.
     first_error
         The first case with an error: its number, and the error.
     """
@@ -115,7 +115,7 @@ class SweepFolder:
         return html_lines(self.title or self.where, [progress]) + html_axes(self.labels)
 
     def scenario(self) -> str:
-        """Return the text of the sweep's scenario; empty if the folder has none."""
+        """Return the text of the sweep's scenario, or an empty text if the folder has none."""
         there = SCENARIO in self._store.names()
         return _read(self._store, SCENARIO).decode() if there else ""
 
@@ -281,8 +281,9 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     Raises
     ------
     SweepError
-        If the folder has files but no sweep, or if its sweep is another one, is damaged or was
-        started by another version of netspurt, or if two files with algorithms have one name.
+        If the folder has files but no sweep, or if its sweep is another one or is damaged. Also if
+        another version of netspurt started the sweep, or if two files with algorithms have one
+        name.
     """
     store = open_store(where)
     names = list(store.names())

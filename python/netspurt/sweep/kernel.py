@@ -30,9 +30,9 @@ class Live:
 
     A run ends when its flows have ended, at the latest at the scenario's `stop`. If the run is not
     valid, for example because a delivery was late, the case is run a second time. If the second run
-    is not valid either, the case has the status `late` and no measures. If the sweep's limit `time`
-    is shorter than `stop`, and the flows of a valid run have not ended within this limit, the case
-    has the status `cut`. Cases in which no end of a flow runs the kernel's TCP are simulated.
+    is not valid either, the case has the status `late` and no measures. The sweep's limit `time`
+    may be shorter than `stop`. If the flows of a valid run have not ended within this limit, the
+    case has the status `cut`. Cases in which no end of a flow runs the kernel's TCP are simulated.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ class Live:
         try:
             scenario = self._sweep.scenario(case)
         except _core.ScenarioError:
-            # The simulator finds this error in the scenario, too, and records it in the outcome.
+            # `run_chunk` finds the same error in the scenario, and records the error in the
+            # outcome.
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)

@@ -43,7 +43,7 @@ class Sweep:
         self._core = core
         #: A function that makes the sweep again in another process, and its arguments.
         self._remake = remake
-        #: The scenario as TOML; empty if `Sweep.listed` made the sweep.
+        #: The scenario as TOML, or an empty text if `Sweep.listed` made the sweep.
         self.scenario_text = "" if scenario is None else scenario._core.text
         #: The name and the text of each file with an algorithm that the scenario uses.
         self.code = [] if scenario is None else scenario.code
@@ -111,8 +111,8 @@ class Sweep:
             The number of runs of each scenario. If `paired` is true and all scenarios have the same
             `seed`, the n-th runs of all sets of labels have the same seed.
         events, time
-            A case is stopped after this many wake-ups (events of the simulation) or seconds of
-            wall-clock time.
+            The maximum number of wake-ups of a case (events of the simulation), and its maximum
+            wall-clock time in seconds. A case is stopped when it reaches one of them.
         title
             One line that says what the sweep shows.
 
