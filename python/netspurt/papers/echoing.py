@@ -126,7 +126,7 @@ def _rate_of_packets(case: BenchCase) -> float:
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
     """Return whether a queue of `limit` packets bounds the rate of the packets that leave it.
 
-    *Bounded* means that on each path a short transfer without losses has fewer packets per second
+    *Bounded* means that, on each path, a short transfer without losses has fewer packets per second
     with the limit than without it. *Except long and clean* means two things about transfers with
     the limit. Without losses, a long transfer has more packets per second than a short transfer.
     With losses, a long transfer does not have more packets per second than a short transfer.

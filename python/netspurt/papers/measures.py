@@ -61,8 +61,8 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
     """Return the time of a packet's n-th duplicate ACK, if only the named packets left then.
 
-    Otherwise the value is `None`. `retransmissions` has the numbers of these packets. If it has
-    none, no packet may have left at that instant.
+    Otherwise the value is `None`. `retransmissions` has the numbers of these packets. If it is
+    empty, no packet may have left at that instant.
     """
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
@@ -213,7 +213,8 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
     """Return the times of the events beside the sender, up to the time `until` [s].
 
-    The keys are kind, packet, and the place among the events of that kind and packet, from 1.
+    The keys are the kind, the packet, and the event's number among the events of that kind and
+    packet, counted from 1.
     """
     segments = at_sender(run)
     seen: dict[tuple[str, int], int] = {}
@@ -504,7 +505,7 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The burst is the first one after some round trips, whose number is `round`. The packets of a
+    The burst is the first one after `round` round trips. The packets of a
     burst leave within a hundredth of a round trip.
     """
     result = bench.run(run)

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 #: The limits above which a net may fragment, in octets. With the last limit, 256 octets become two
 #: fragments and not three.
 _MTUS = (125, 132, 140)
-#: The minimum delay per octet on a line [s]: 10 Mbit/s.
+#: The minimum delay per octet on a line [s], at a rate of 10 Mbit/s.
 _DELAY_PER_OCTET_MIN = 8e-7
 #: The maximum overhead of a frame, in octets.
 _OVERHEAD_MAX = 60_000

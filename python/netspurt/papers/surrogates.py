@@ -368,7 +368,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the places, from 1, of the delays that are longer than the timers armed for them."""
+    """Return the numbers, from 1, of the delays that are longer than the timers armed for them."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

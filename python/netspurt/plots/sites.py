@@ -40,7 +40,7 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with the distribution of values, a line for each name.
+    """Return a figure with a line for the distribution of each site's values.
 
     Parameters
     ----------

@@ -49,8 +49,8 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     The times of each direction count from its first data. If both are runs, the directions with
     equal names are compared segment by segment. If at least one of the two is a capture, or if no
     names are equal, one direction of each is compared: the direction with the most data. If these
-    directions of two captures belong to the same connection, the section says instead what both
-    captures together show of this connection.
+    directions of two captures belong to the same connection, they are not compared. Then the
+    section says what both captures together show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [

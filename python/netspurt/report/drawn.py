@@ -44,7 +44,7 @@ def is_kept(mark: Mark) -> bool:
 
 
 def count(mark: Mark) -> int:
-    """Return the number of points or bars of a mark; 0 for a mark of another type."""
+    """Return the number of points or bars of a mark, or 0 for a mark of another type."""
     if isinstance(mark, Points):
         return int(np.count_nonzero(~np.isnan(mark.y)))
     return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0

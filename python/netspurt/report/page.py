@@ -175,7 +175,7 @@ def _kinds(group: Group) -> dict[str, None]:
 
 
 def _thinned(pictures: Collection[Picture], share: float) -> str:
-    """Return the sentence on marks that the page leaves out; empty if it has all."""
+    """Return the sentence on marks that the page leaves out, or nothing if it has all marks."""
     if share >= 1.0:
         return ""
     every, kept = numbers(pictures), kept_of(pictures, share)

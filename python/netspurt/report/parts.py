@@ -163,7 +163,7 @@ class Part:
     Attributes
     ----------
     name
-        Its name on the page.
+        The name of the run, capture, sweep or recording on the page.
     answer
         The answer to the first question of a reader. The page emphasizes it.
     words

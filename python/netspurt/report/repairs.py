@@ -47,7 +47,7 @@ class Drawn:
         return Place(self.side, direction.name, x, y) if direction.name in self.names else None
 
 
-#: An instant, the cells of a row, and its place in the pictures.
+#: The instant of a row, the row's cells, and the row's place in the pictures.
 _Cells = tuple[float, tuple[str, ...], Place | None]
 
 

@@ -19,7 +19,7 @@ class TimelineError(ValueError):
     file
         The file.
     line, column
-        The place, counted from 1; `None` if the error concerns the whole file.
+        The line and column, counted from 1. Both are `None` if the error concerns the whole file.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of an error

@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of values: its name, place from 0, kind, factor as in `_VALUES`, and directions."""
+    """A column of values: its name, index from 0, kind, factor as in `_VALUES`, and directions."""
 
     name: str
     place: int
