@@ -81,7 +81,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     )
 
 
-def test_the_default_price_is_five_median_delays_and_a_price_outside_its_range_is_refused() -> None:
+def test_the_default_price_is_five_median_delays_and_extreme_prices_are_refused() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
     for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
@@ -113,7 +113,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
+def test_the_interval_of_a_cost_begins_between_two_costs_of_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
@@ -262,7 +262,7 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
     assert second.cost == pytest.approx(there, rel=0.02)
 
 
-def test_no_rto_min_is_advised_if_it_costs_more_on_half_of_the_recording() -> None:
+def test_an_rto_min_that_costs_more_on_one_half_is_not_advised() -> None:
     """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
@@ -290,7 +290,7 @@ def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: 
         assert shortcomings(name) == []
 
 
-def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_be_added() -> None:
+def test_a_timer_whose_missing_bounds_cannot_be_added_is_not_recommended() -> None:
     assert lacking("cocoa", "40ms") == {}
     assert advice_on(rare(), ["cocoa"]).pick == ""
     completed = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"]).pick
@@ -341,7 +341,7 @@ def test_the_advice_on_captures_says_that_samples_contain_the_delays_of_acks() -
     assert "Echoes" not in str(captured)
 
 
-def test_the_advice_names_each_unusual_constant_of_quic_and_the_end_that_sets_it() -> None:
+def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
     plain = " ".join(quic_words("quic"))
     assert "There is nothing to set" in plain
     assert "the receiver announces max_ack_delay, here 25ms" in plain
@@ -390,7 +390,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     )
 
 
-def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
+def test_the_check_says_why_halves_choose_another_timer_than_the_whole() -> None:
     """On the whole recording, a timer with a computed constant beats `rfc6298` but not `linux`.
 
     The check chooses a timer on one half of the recording and tries it on the other half.
@@ -412,7 +412,7 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert "On the whole recording" not in agreeing
 
 
-def test_halves_of_a_recording_that_differ_by_chance_do_not_make_the_choice_unsure() -> None:
+def test_halves_that_differ_by_chance_do_not_make_choices_unsure() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -462,7 +462,7 @@ SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 
 
-def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> None:
+def test_the_advice_begins_with_the_settings_for_linux_and_quic() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "quic"])
     assert advice.pick == "quic"
     first, second = advice.paragraphs()[:2]
@@ -486,7 +486,7 @@ def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_che
     assert "nothing to set" not in str(advice)
 
 
-def test_a_headline_says_when_to_set_a_cheaper_rto_min_that_is_not_recommended() -> None:
+def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     from netspurt.report import replay_section
 
     def headline(timers: list[str]) -> tuple[str, Advice]:
@@ -517,7 +517,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_that_is_not_recommended()
     assert "not recommended" not in alone
 
 
-def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
+def test_the_advice_prefers_a_named_rto_min_to_a_computed_one() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
@@ -543,7 +543,7 @@ JUMPY[50::20] = 0.15
 
 
 @pytest.mark.parametrize("own", [["linux"], []])
-def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
+def test_rto_min_stays_200_ms_if_that_costs_less_than_named_values(
     own: list[str],
 ) -> None:
     """Linux's default rto_min is compared even if the user did not name it."""
@@ -564,7 +564,7 @@ def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
     assert "sysctl" not in last
 
 
-def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_is_not_named() -> None:
+def test_a_recommended_rto_min_is_always_compared_with_200_ms() -> None:
     slow = "fixed:rto=60s,max=60s"
     worse = advice_on(path_of(JUMPY), ["linux:rto_min=50ms", slow])
     assert worse.pick == "linux:rto_min=50ms"
@@ -588,7 +588,7 @@ def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None
     assert "ip route" not in last
 
 
-def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:
+def test_without_linux_or_quic_the_advice_begins_with_the_recommended_timer() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
@@ -614,7 +614,7 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_the_advice_names_a_value_that_cannot_be_set_and_a_value_that_can() -> None:
+def test_the_advice_names_values_that_can_or_cannot_be_set() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
@@ -659,7 +659,7 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other_half() -> Non
     )
 
 
-def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> None:
+def test_timers_are_chosen_on_all_recordings_and_on_all_but_one() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
@@ -851,7 +851,7 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
-def test_settings_of_equal_cost_are_not_ranked_and_a_hiding_minimum_is_named() -> None:
+def test_a_minimum_that_hides_differences_is_named_and_settings_are_not_ranked() -> None:
     path = rare(400, 4, 8)
 
     def told(*texts: str) -> list[str]:

@@ -131,7 +131,7 @@ def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("most", [1447, 1448, 65_000])
-def test_an_acked_segment_about_as_large_as_the_lost_ones_excludes_a_black_hole(
+def test_an_acked_segment_of_similar_size_excludes_a_black_hole(
     most: int,
 ) -> None:
     assert holes([{**one, "acked_bytes_max": most} for one in THREE]) == []

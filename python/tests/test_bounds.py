@@ -31,7 +31,7 @@ def bounded(rows: int) -> ns.Scenario:
     return ns.Scenario.parse(LONG + f"[record]\nrows = {rows}\n")
 
 
-def test_a_run_that_records_more_rows_than_allowed_raises_an_error_with_the_limit() -> None:
+def test_a_run_that_records_too_many_rows_names_the_limit() -> None:
     with pytest.raises(ValueError, match=r"record\.rows: more than 5000 rows .*record\.spy"):
         bounded(5000).run()
     complete = bounded(10**9).run()

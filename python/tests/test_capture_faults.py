@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_if_one_joined_capture_is_cut_off_the_other_one_is_read_to_its_end(
+def test_a_whole_capture_joined_with_a_cut_one_is_read_fully(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -175,7 +175,7 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
     assert "syns.pcap: no data of flow c0 was seen" in result.stderr
 
 
-def test_the_error_for_a_wrong_connection_says_whether_there_is_one_connection_or_none(
+def test_the_error_for_a_wrong_connection_says_which_connections_exist(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for packets, expected in (
@@ -375,7 +375,7 @@ def test_captured_packets_that_hold_several_segments_are_noted(
         assert f"captured packets of 1 direction hold up to {segments} segments each" in told
 
 
-def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
+def test_every_form_of_output_leaves_out_unreadable_captures(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))
@@ -394,7 +394,7 @@ def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_a_connection_that_does_not_exist_or_is_chosen_for_parquet_is_an_error(
+def test_missing_connections_and_connections_chosen_for_parquet_are_errors(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

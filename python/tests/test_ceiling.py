@@ -83,7 +83,7 @@ def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
     assert "the receive window had room. So the sender has a limit of its own. Look first" in told
 
 
-def test_without_a_syn_a_ceiling_is_named_but_the_receive_window_may_explain_it(
+def test_without_a_syn_the_receive_window_may_explain_a_ceiling(
     refilled: Path,
 ) -> None:
     (limit,) = ceilings(explain(refilled).tables)

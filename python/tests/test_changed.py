@@ -53,7 +53,7 @@ def test_the_report_and_the_list_of_tables_say_what_the_command_changed(
         assert not told or f"{told}." in where
 
 
-def test_no_sentence_is_made_for_an_unreadable_file_or_a_run_of_another_version(
+def test_unreadable_files_and_runs_of_other_versions_get_no_sentence(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "short.toml"
@@ -67,7 +67,7 @@ def test_no_sentence_is_made_for_an_unreadable_file_or_a_run_of_another_version(
     assert changed_line(run) == ""
 
 
-def test_no_sentence_is_made_and_no_code_is_loaded_if_the_file_names_code(tmp_path: Path) -> None:
+def test_a_file_that_names_code_gets_no_sentence_and_loads_nothing(tmp_path: Path) -> None:
     file = tmp_path / "short.toml"
     file.write_text(SHORT)
     run = ns.load(file).replace({"stop": "2 s"}).alone().run()

@@ -165,7 +165,7 @@ def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
         run.save(tmp_path / name)
 
 
-def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
+def test_events_have_different_keys_and_begin_with_the_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     for run in both:
@@ -181,7 +181,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_the_function_opening_returns_the_time_from_the_last_ack_to_the_first_data(
+def test_opening_is_the_time_from_the_last_ack_to_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""

@@ -37,7 +37,7 @@ class Rows(dict[str, "np.ndarray"]):
         return self[name].astype(float)
 
 
-def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_the_rto() -> None:
+def test_a_crossing_is_when_a_segments_age_begins_to_exceed_the_rto() -> None:
     """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s, the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),

@@ -139,7 +139,7 @@ def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
     assert under.arriving(best) >= max(under.arriving(n) for n in (1, best + 1, max(1, best - 1)))
 
 
-def test_the_best_number_of_packets_falls_from_9_to_1_as_the_loss_grows() -> None:
+def test_the_best_number_of_packets_falls_as_the_loss_grows() -> None:
     net = SmallNet(250, unit=1)
     for loss, packets in ((0.001, 9), (0.005, 4), (0.01, 3), (0.02, 2), (0.05, 1)):
         assert UnderLoss(net, loss).best_count() == packets

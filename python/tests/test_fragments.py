@@ -144,7 +144,7 @@ def test_the_command_reports_echo_probes(netspurt: Command, tmp_path: Path) -> N
         assert "Traceback" not in result.stderr, result.stderr
 
 
-def test_a_run_with_a_flow_and_echo_probes_has_a_picture_of_sequence_numbers(
+def test_a_flow_beside_echo_probes_has_a_picture_of_sequence_numbers(
     narrow: ns.Run, tmp_path: Path
 ) -> None:
     narrow.plot.time_sequence(tmp_path / "picture.png")
