@@ -154,7 +154,10 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """Per probe, the longer timer waits 4 ms more. The shorter one fires early about 30 times."""
+    """Per probe, the longer timer waits 4 ms more than the shorter one.
+
+    The shorter timer fires early about 30 times.
+    """
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))

@@ -206,7 +206,7 @@ def test_a_cluster_that_listens_beyond_loopback_is_shut_down() -> None:
 
         ended = False
 
-        class util:  # noqa: N801 - Ray's name
+        class util:  # noqa: N801 - Ray uses this name
             @staticmethod
             def get_node_ip_address() -> str:
                 return "192.0.2.7"

@@ -1,6 +1,6 @@
 """Tests that a change of a path's delay is distinguished from a queue that the sender fills.
 
-Both make the round trips in a capture longer.
+Both the change and the queue make the round trips in a capture longer.
 """
 
 from __future__ import annotations

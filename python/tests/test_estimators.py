@@ -45,8 +45,8 @@ def drive(estimator: object, *steps: float) -> list[float]:
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms after a round trip of 100 ms. After another
-# round trip of 180 ms, it is 110 + 4 · 57.5 ms. A timeout doubles it.
+# By RFC 6298 §2.2 and §2.3, the RTO is 100 ms + 4 · 50 ms after a round trip of 100 ms. After
+# another round trip of 180 ms, the RTO is 110 ms + 4 · 57.5 ms. A timeout doubles the RTO.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)

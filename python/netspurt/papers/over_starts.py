@@ -303,7 +303,7 @@ def order_by_spread(bench: Bench, *, contact: str) -> Measured:
 # Transfers with other values: a constant delay, and a minimum RTO.
 
 
-def _varied(  # noqa: PLR0913 - a case of the study, and its differences
+def _varied(  # noqa: PLR0913 - all these describe one case
     bench: Bench,
     contact: str,
     size: int,
