@@ -34,7 +34,7 @@ HEAD = "This run differs from short.toml (values of the file in parentheses): "
         (["--set", "links.path.delay=5000 us"], ""),
         (["--seed", 7, "--set", "stop=2 s"], "stop = 2 s (3 s), seed = 7 (1)"),
         (["--unset", "flows.x.profile"], "flows.x.profile = ns-2 (linux-6)"),
-        # A case has its own seed. The sentence also names this seed, before the delay.
+        # A case has its own seed. The sentence names this seed before the delay.
         (["--case", 1], "links.path.delay = 50 ms (5 ms)"),
         # The keys of TCP that only the profile changes are left out.
         (["--set", "flows.x.profile=reno-2005"], "flows.x.profile = reno-2005 (linux-6)"),

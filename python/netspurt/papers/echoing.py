@@ -201,8 +201,8 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     """Return the mean time that one loss adds to a transfer with segments of `mss` octets [s].
 
-    The mean is over all paths and losses. The table also has other segment sizes. It has the added
-    time in seconds and in minimum round trips.
+    The mean is over all paths and losses. The table has the added time for all segment sizes, in
+    seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")

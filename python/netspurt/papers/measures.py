@@ -25,7 +25,7 @@ from netspurt.papers.traces import (
 from netspurt.quantities import quantity
 from netspurt.run import Run
 
-#: Instants closer than this [s] count as equal.
+#: Two instants count as equal if the time between them is shorter than this limit [s].
 SAME_INSTANT = 1e-9
 
 

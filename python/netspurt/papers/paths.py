@@ -184,7 +184,7 @@ capture = false
 def _two_lines(path: SimulatedPath) -> list[str]:
     """Return the links: an access line at each end, which fragments, and the backbone.
 
-    If long datagrams wait, there is also a link at each end on which they wait.
+    If long datagrams wait, there is one more link at each end, on which they wait.
     """
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'

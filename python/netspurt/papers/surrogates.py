@@ -290,8 +290,8 @@ def _printed_wait(surrogates: PaperSurrogates, name: str) -> float:
 def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
     """Return one estimator's lead over another in points of efficiency, for each variant.
 
-    The lead is on the runs that have probes of mixed lengths and have losses. The table also has
-    the lead on all runs with mixed lengths.
+    The lead is the lead on runs that have losses and probes of mixed lengths. The table has this
+    lead, and the lead on all runs with mixed lengths.
     """
     surrogates = _surrogates(bench)
     mixed = [name for name, row in surrogates.rows.items() if row.run.octets is None]

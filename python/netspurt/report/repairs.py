@@ -98,7 +98,7 @@ def spurious_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows
 def _without_spurious(run: Tables, *, some: bool) -> str:
     """Return the text for a table of spurious retransmissions that has no rows.
 
-    The table `flows` also counts retransmissions that were not recorded.
+    The table `flows` counts all retransmissions, even if their packets were not recorded.
     """
     flows = run.table("flows")
     if count := int(flows["spurious"].sum()):

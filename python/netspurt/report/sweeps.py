@@ -53,7 +53,7 @@ _MOST_MEASURES = 6
 #: labels, the picture is a heat-map.
 _LINES = 8
 
-#: The labels of an axis are compared if there are at most this many.
+#: The labels of an axis are compared if the axis has at most this number of labels.
 _COMPARED = 24
 
 
