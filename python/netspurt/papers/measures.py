@@ -341,7 +341,7 @@ def _trip_less_packet_time(run: Run, link: str) -> float:
 def _pairs(cases: list[BenchCase], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
     """Return pairs of the grid's runs: the first starts with one packet, the second with four.
 
-    `modules` names the algorithms of loss recovery whose runs are used; an empty text means all.
+    `modules` names the algorithms of loss recovery whose runs are used. An empty text means all.
     """
     wanted = modules.split(",") if modules else None
     with_one_packet: dict[str, tuple[dict[str, Any], Run]] = {}

@@ -18,7 +18,7 @@ from netspurt.table import Table
 
 
 def one_way(echo_probes: Table) -> NDArray[np.float64]:
-    """Return half of the round trip of each probe, in seconds; NaN if there was no answer."""
+    """Return half of the round trip of each probe, in seconds. Without an answer, it is NaN."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 

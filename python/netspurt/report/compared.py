@@ -131,7 +131,7 @@ _ANSWER_SENTENCES = 2
 
 
 def _shared_connection(subjects: Sequence[Subject]) -> list[str]:
-    """Return sentences on the connection that both captures hold; empty if there is none."""
+    """Return sentences on the connection that both captures hold, or none if they share none."""
     captures = [one.run for one in subjects if isinstance(one.run, Explained)]
     if len(captures) < len(subjects):
         return []
@@ -279,9 +279,10 @@ class _Compared:
     told
         The result of the comparison.
     cause
-        Why the two differ; empty if this is not known, or if they do not differ.
+        Why the two runs or captures differ. Empty if the reason is not known, or if they do not
+        differ.
     at_s
-        When they first differ [s]; infinite if they never do.
+        When the two runs or captures first differ [s]. Infinite if they never differ.
     """
 
     names: tuple[str, str]

@@ -116,7 +116,7 @@ def _title(sections: Sequence[Section]) -> str:
 
 
 def _contents(sections: Sequence[Section]) -> str:
-    """Return the list of contents; empty if the page has one subject."""
+    """Return the list of contents, or an empty text if the page has one subject."""
     every = [(n, section) for n, section in enumerate(sections) if not section.within]
     if len(every) < 2:
         return ""
