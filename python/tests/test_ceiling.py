@@ -100,7 +100,7 @@ def test_without_a_syn_the_receive_window_may_explain_a_ceiling(
         pytest.param(REFILLED, 45, id="a retransmission"),
     ],
 )
-def test_a_transfer_of_this_kind_has_no_ceiling(
+def test_transfers_that_grow_end_early_or_retransmit_have_no_ceiling(
     tmp_path: Path, segments: Iterable[int], lost: int | None
 ) -> None:
     file = tmp_path / "other.pcap"
@@ -116,7 +116,7 @@ def test_a_transfer_of_this_kind_has_no_ceiling(
         pytest.param([*REFILLED, *[1] * 120], 65_000, id="a short part of the time"),
     ],
 )
-def test_a_ceiling_of_this_kind_is_no_limit_of_the_sender(
+def test_a_ceiling_that_something_else_explains_is_no_limit_of_the_sender(
     tmp_path: Path, segments: Iterable[int], window: int
 ) -> None:
     file = tmp_path / "other.pcap"

@@ -43,7 +43,7 @@ class Drawn:
     side: int = 0
 
     def place(self, direction: FlowDirection, x: float, y: float) -> Place | None:
-        """Return a place in the pictures of a direction, or `None` if it has no pictures."""
+        """Return a place in a direction's pictures, or `None` if the direction has no pictures."""
         return Place(self.side, direction.name, x, y) if direction.name in self.names else None
 
 

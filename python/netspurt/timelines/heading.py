@@ -62,7 +62,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a line: its text, and the place of the text in the line, from 1."""
+    """A cell of a line: its text, and the column at which the text begins, counted from 1."""
 
     text: str
     column: int
