@@ -296,10 +296,10 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how much longer a link was idle in one run than in another, and the longest ACK delay.
 
-    The runs are `late` and `early`. The ACK delay is from the run `late`. A receiver *dallies* if it
-    delays the ACK of a packet that has arrived. For comparison, the table has the longest ACK delay
-    of the run `dallying`, whose receiver dallies. Only the time before the first retransmission
-    counts.
+    The runs are `late` and `early`. The ACK delay is from the run `late`. A receiver *dallies* if
+    it delays the ACK of a packet that has arrived. For comparison, the table has the longest ACK
+    delay of the run `dallying`, whose receiver dallies. Only the time before the first
+    retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
