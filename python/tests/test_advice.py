@@ -101,7 +101,7 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
         Weighing([replays[0], ns.replay(paths[1], ["mills"])], price)
 
 
-def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None:
+def test_at_least_54_of_60_intervals_cover_the_true_cost() -> None:
     """Each probe has a spike with a probability of 1 %, so the true cost is known."""
     price, covered = Price(0.25, loss=0.02), 0
     true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
@@ -175,7 +175,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
     assert even.alike(long) == [short, long]
 
 
-def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
+def test_unseen_long_delays_count_only_against_the_shorter_timer() -> None:
     """No delay exceeds a timer here. A delay above the longer timer would exceed both timers."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
@@ -238,7 +238,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
+def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
     """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -300,7 +300,7 @@ def test_a_timer_whose_missing_bounds_cannot_be_added_is_not_recommended() -> No
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_names_an_rto_min_even_if_no_timer_can_be_recommended() -> None:
+def test_the_advice_names_an_rto_min_even_without_a_recommended_timer() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -370,7 +370,7 @@ def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
     assert "Set the sender's granularity" in str(taken)
 
 
-def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
+def test_timers_that_cost_more_and_a_cheaper_computed_one_are_named() -> None:
     """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
@@ -479,7 +479,7 @@ def test_the_advice_begins_with_the_settings_for_linux_and_quic() -> None:
     assert second.startswith("Take quic: ")
 
 
-def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
+def test_the_first_paragraph_names_the_recommended_timer_and_not_the_cheapest() -> None:
     """The timer `quic` costs less, but the upper end of its cost is higher than with 170 ms."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
@@ -597,7 +597,7 @@ def test_without_linux_or_quic_the_advice_begins_with_the_recommended_timer() ->
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
 
 
-def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
+def test_each_computed_rto_min_or_max_ack_delay_can_be_set() -> None:
     """Routes and the parameter max_ack_delay (RFC 9000 §18.2) take only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
@@ -812,7 +812,7 @@ def test_the_command_takes_a_price_with_a_unit_and_a_share_of_losses(
     refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
-def test_the_command_prints_losses_in_groups_of_consecutive_probes_and_prints_the_waits(
+def test_the_command_prints_groups_of_consecutive_losses_and_the_waits(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
@@ -875,7 +875,7 @@ def test_a_minimum_that_hides_differences_is_named_and_settings_are_not_ranked()
     assert table[-1].startswith("All timers stand at their minimum of 1 s")
 
 
-def test_each_setting_has_an_rfc_889_table_with_one_row_for_each_recording(
+def test_each_setting_has_a_table_with_a_row_for_each_recording(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):

@@ -79,7 +79,7 @@ def test_higher_is_better_for_a_rate() -> None:
     assert found.words == "By goodput, timer = a is best: 30 kbit/s. b is worse."
 
 
-def test_equal_runs_of_a_random_scenario_do_not_make_a_value_the_best() -> None:
+def test_equal_runs_of_a_random_scenario_show_no_best_value() -> None:
     runs = {"a": [5, 5, 5], "b": [7, 7, 7]}
     told = of_one(runs)
     assert not told.decided

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
 
-def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
+def test_a_capture_between_the_ends_gives_the_whole_round_trip(
     folder: Path,
 ) -> None:
     """From the node `m`, the round trip to the sender is 40 ms, and to the receiver 10 ms."""

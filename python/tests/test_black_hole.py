@@ -55,7 +55,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_segment_that_acks_or_sack_blocks_covered() -> None:
+def test_acked_bytes_max_is_the_largest_acked_or_sacked_segment() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"

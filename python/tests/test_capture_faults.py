@@ -212,9 +212,7 @@ def test_a_window_that_was_not_captured_does_not_count_as_zero(
     assert document["connections"][0]["zero_windows"] == zeros
 
 
-def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_zero_windows_do_not_count_in_the_minimum_window(netspurt: Command, tmp_path: Path) -> None:
     windows = enumerate([0, 500, 1000])
     packets = [
         (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
@@ -248,7 +246,7 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
-def test_a_capture_of_udp_is_counted_and_the_commands_for_quic_are_named(
+def test_for_a_capture_of_udp_the_commands_for_quic_are_named(
     netspurt: Command, tmp_path: Path
 ) -> None:
     addresses = bytes((10, 0, 0, 1, 10, 0, 0, 2))

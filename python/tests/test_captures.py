@@ -171,9 +171,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment_with_data(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_line_breaks_in_the_name_of_a_capture_add_no_lines_for_xplot(
-    folder: Path, netspurt: Command
-) -> None:
+def test_line_breaks_in_names_add_no_lines_for_xplot(folder: Path, netspurt: Command) -> None:
     Path("one\nline 0 0 1 1.pcapng").write_bytes((folder / "source.pcapng").read_bytes())
     done = netspurt(
         "plot", "one\nline 0 0 1 1.pcapng", "--kind", "time-sequence", "--out", "named.xpl"
@@ -192,7 +190,7 @@ def test_a_plot_that_xplot_cannot_show_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_remedies_of_a_capture_are_ordered_by_the_time_that_they_save(folder: Path) -> None:
+def test_remedies_are_ordered_by_the_time_that_they_save(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
     explained = explain(folder / "source.pcapng")
@@ -311,7 +309,7 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
         assert np.isnan(first.saved_s.high), "fewer than three connections must give no interval"
 
 
-def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:
+def test_a_lower_minimum_does_not_shorten_a_far_longer_timer() -> None:
     from netspurt.analysis.remedies import remedies
     from netspurt.analysis.rfc_timers import far_above
     from netspurt.cli.remedy_lines import remedy_lines
@@ -472,7 +470,7 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_in_less_than_a_round_trip_belongs_to_an_earlier_transmission() -> None:
+def test_an_answer_that_is_too_early_belongs_to_an_earlier_transmission() -> None:
     """The shortest round trip is 40 ms, so no answer can come after 30 ms."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
@@ -605,7 +603,7 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
-def test_a_wait_after_sack_blocks_shows_a_hosts_minimum_only_without_other_waits() -> None:
+def test_a_wait_after_sack_blocks_counts_only_without_other_waits() -> None:
     from netspurt.analysis.remedies import silences
     from netspurt.cli.remedy_lines import remedy_lines
 

@@ -67,7 +67,7 @@ def refilled(tmp_path: Path) -> Path:
     return file
 
 
-def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
+def test_a_ceiling_of_outstanding_octets_shows_a_limit_of_the_sender(
     refilled: Path, netspurt: Command
 ) -> None:
     found = explain(refilled)

@@ -78,7 +78,7 @@ def test_a_file_that_names_code_gets_no_sentence_and_loads_nothing(tmp_path: Pat
     assert not mark.exists()
 
 
-def test_a_scenario_that_comes_with_netspurt_is_found_even_if_netspurt_was_moved() -> None:
+def test_a_shipped_scenario_is_found_even_if_netspurt_was_moved() -> None:
     run = ns.load("early-timeout").replace({"stop": "2 s"}).run()
     moved = replace(run, source="/gone/netspurt/shelf/scenarios/early-timeout.toml")
     assert "early-timeout.toml" in changed_line(moved)

@@ -305,7 +305,7 @@ def test_a_killed_node_does_not_change_the_results(
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_a_start_that_ray_gave_up_is_repeated_and_other_errors_are_raised() -> None:
+def test_only_a_start_that_ray_gave_up_is_repeated() -> None:
     outcomes = [Exception(GAVE_UP[0]), TimeoutError(GAVE_UP[1]), "started"]
     ended = []
 

@@ -94,7 +94,7 @@ def test_a_comparison_of_two_swapped_runs_has_swapped_results(seed: int) -> None
     assert [seen.key for seen in runs[0][: found.same]] == [s.key for s in runs[1][: found.same]]
 
 
-def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() -> None:
+def test_new_segments_on_duplicate_acks_are_limited_transmit_in_either_run() -> None:
     plain = [*START, ack(1.1, 1, 2), ack(1.2, 1, 3)]
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):

@@ -228,7 +228,7 @@ def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     assert result.output.count("lists the formats") == 1
 
 
-def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_path: Path) -> None:
+def test_the_start_time_is_read_saved_and_printed(tmp_path: Path) -> None:
     rows = "".join(
         f"{10 + n // 3600}:{n // 60 % 60:02}:{n % 60:02},"
         f"{'TimedOut' if 2400 <= n < 2412 or n == 7 else 900 if n == 2500 else 20 + n % 7}\n"
@@ -293,7 +293,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
-def test_an_interrupt_is_raised_before_a_long_file_is_read_to_its_end(tmp_path: Path) -> None:
+def test_an_interrupt_stops_the_reading_of_a_long_file(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     file.write_text("rtt_ms\n" + "20.5\n" * 300_000)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

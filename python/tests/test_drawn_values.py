@@ -148,7 +148,7 @@ def test_the_time_axis_of_a_path_has_the_unit_that_fits(
         assert ticks == pytest.approx(axes.get_xticks().tolist())
 
 
-def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
+def test_opportunities_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
     # One packet of 1,500 octets in each millisecond is 12 Mbit/s. Each span of 5 ms has five
@@ -386,7 +386,7 @@ def test_a_file_for_xplot_has_a_command_for_each_mark(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.xpl"]
 
 
-def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file(
+def test_plots_that_xplot_cannot_show_leave_no_file(
     tmp_path: Path,
 ) -> None:
     run = Tables(segments({}), rtt((3, 2_500_000)), flows())

@@ -137,9 +137,7 @@ def test_tables_of_runs_are_rows_of_csv(both: Read, saved_run: Path) -> None:
     assert [name["table"] for name in names] == list(run.tables)
 
 
-def test_crossings_are_rows_of_csv_and_come_from_a_method_of_a_run(
-    both: Read, tmp_path: Path
-) -> None:
+def test_crossings_of_a_run_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     run = ns.load("early-timeout").run()
     run.save(tmp_path / "r")
     rows, cells = both("table", "r", "crossings")

@@ -122,7 +122,7 @@ def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:
     assert [kind for kind in texts if f"`{kind}`" not in page] == []
 
 
-def test_the_error_for_a_run_without_echo_probes_says_how_to_add_them(start_run: ns.Run) -> None:
+def test_the_error_for_missing_echo_probes_says_how_to_add_them(start_run: ns.Run) -> None:
     with pytest.raises(ns.RunError, match=r"no echo probes: add `\[echo_probes.NAME\]`"):
         _ = start_run.echo_probes
 

@@ -269,7 +269,7 @@ def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
+def test_a_path_whose_delay_varies_is_not_called_a_full_link(
     tmp_path: Path, netspurt: Command, seed: int
 ) -> None:
     file = tmp_path / "varying.pcap"
