@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-import netspurt.papers.check  # noqa: F401 - registers all measures
+import netspurt.papers.check  # noqa: F401 - the import registers all measures
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Paper
 from netspurt.papers.registry import measure

@@ -192,7 +192,7 @@ def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | N
 
 
 def _agree(a: Row, b: Row, *, readings: bool) -> bool:
-    """Return whether two rows agree. If `readings` is true, the round trips must be equal, too."""
+    """Return whether two rows agree. If `readings` is true, the round trips must also be equal."""
     same = (a.event, a.packet) == (b.event, b.packet)
     return (
         same and abs(a.us - b.us) <= TOLERANCE_US and (not readings or a.rtt_ticks == b.rtt_ticks)

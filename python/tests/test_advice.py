@@ -81,7 +81,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     )
 
 
-def test_the_default_price_is_five_median_delays_and_a_price_outside_its_range_is_refused() -> None:
+def test_the_default_price_is_five_median_delays_and_extreme_prices_are_refused() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
     for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
@@ -101,7 +101,7 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
         Weighing([replays[0], ns.replay(paths[1], ["mills"])], price)
 
 
-def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None:
+def test_at_least_54_of_60_intervals_cover_the_true_cost() -> None:
     """Each probe has a spike with a probability of 1 %, so the true cost is known."""
     price, covered = Price(0.25, loss=0.02), 0
     true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
@@ -113,7 +113,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_the_interval_of_a_cost_begins_between_the_least_and_the_mean_cost_of_the_losses() -> None:
+def test_the_interval_of_a_cost_begins_between_two_costs_of_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
@@ -154,7 +154,10 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """Per probe, the longer timer waits 4 ms more. The shorter one fires early about 30 times."""
+    """Per probe, the longer timer waits 4 ms more than the shorter one.
+
+    The shorter timer fires early about 30 times.
+    """
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -172,7 +175,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
     assert even.alike(long) == [short, long]
 
 
-def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
+def test_unseen_long_delays_count_only_against_the_shorter_timer() -> None:
     """No delay exceeds a timer here. A delay above the longer timer would exceed both timers."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
@@ -235,7 +238,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
+def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
     """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -262,7 +265,7 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other_half() -> None:
     assert second.cost == pytest.approx(there, rel=0.02)
 
 
-def test_no_rto_min_is_advised_if_it_costs_more_on_half_of_the_recording() -> None:
+def test_an_rto_min_that_costs_more_on_one_half_is_not_advised() -> None:
     """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
@@ -290,14 +293,14 @@ def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: 
         assert shortcomings(name) == []
 
 
-def test_nothing_is_recommended_if_the_missing_bounds_of_the_only_timer_cannot_be_added() -> None:
+def test_a_timer_whose_missing_bounds_cannot_be_added_is_not_recommended() -> None:
     assert lacking("cocoa", "40ms") == {}
     assert advice_on(rare(), ["cocoa"]).pick == ""
     completed = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"]).pick
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_names_an_rto_min_even_if_no_timer_can_be_recommended() -> None:
+def test_the_advice_names_an_rto_min_even_without_a_recommended_timer() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -341,7 +344,7 @@ def test_the_advice_on_captures_says_that_samples_contain_the_delays_of_acks() -
     assert "Echoes" not in str(captured)
 
 
-def test_the_advice_names_each_unusual_constant_of_quic_and_the_end_that_sets_it() -> None:
+def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
     plain = " ".join(quic_words("quic"))
     assert "There is nothing to set" in plain
     assert "the receiver announces max_ack_delay, here 25ms" in plain
@@ -367,7 +370,7 @@ def test_the_advice_names_each_unusual_constant_of_quic_and_the_end_that_sets_it
     assert "Set the sender's granularity" in str(taken)
 
 
-def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
+def test_timers_that_cost_more_and_a_cheaper_computed_one_are_named() -> None:
     """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
@@ -390,7 +393,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     )
 
 
-def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recording() -> None:
+def test_the_check_says_why_halves_choose_another_timer_than_the_whole() -> None:
     """On the whole recording, a timer with a computed constant beats `rfc6298` but not `linux`.
 
     The check chooses a timer on one half of the recording and tries it on the other half.
@@ -412,7 +415,7 @@ def test_the_check_says_why_the_halves_choose_another_timer_than_the_whole_recor
     assert "On the whole recording" not in agreeing
 
 
-def test_halves_of_a_recording_that_differ_by_chance_do_not_make_the_choice_unsure() -> None:
+def test_halves_that_differ_by_chance_do_not_make_choices_unsure() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -462,7 +465,7 @@ SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
 SHORT[::40] = np.nan
 
 
-def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> None:
+def test_the_advice_begins_with_the_settings_for_linux_and_quic() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "quic"])
     assert advice.pick == "quic"
     first, second = advice.paragraphs()[:2]
@@ -476,7 +479,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_in_quic() -> N
     assert second.startswith("Take quic: ")
 
 
-def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_cheapest() -> None:
+def test_the_first_paragraph_names_the_recommended_timer_and_not_the_cheapest() -> None:
     """The timer `quic` costs less, but the upper end of its cost is higher than with 170 ms."""
     advice = advice_on(spiky(), ["linux:rto_min=3s", "quic", "quic:granularity=170ms"])
     assert advice.pick == "quic:granularity=170ms"
@@ -486,7 +489,7 @@ def test_the_first_paragraph_names_the_recommended_timer_of_quic_and_not_the_che
     assert "nothing to set" not in str(advice)
 
 
-def test_a_headline_says_when_to_set_a_cheaper_rto_min_that_is_not_recommended() -> None:
+def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     from netspurt.report import replay_section
 
     def headline(timers: list[str]) -> tuple[str, Advice]:
@@ -517,7 +520,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_that_is_not_recommended()
     assert "not recommended" not in alone
 
 
-def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
+def test_the_advice_prefers_a_named_rto_min_to_a_computed_one() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
     first, *_, last = advice.paragraphs()
     assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
@@ -543,7 +546,7 @@ JUMPY[50::20] = 0.15
 
 
 @pytest.mark.parametrize("own", [["linux"], []])
-def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
+def test_rto_min_stays_200_ms_if_that_costs_less_than_named_values(
     own: list[str],
 ) -> None:
     """Linux's default rto_min is compared even if the user did not name it."""
@@ -564,7 +567,7 @@ def test_the_rto_min_of_200_ms_is_kept_if_it_costs_less_than_the_named_values(
     assert "sysctl" not in last
 
 
-def test_a_recommended_rto_min_is_compared_with_200_ms_even_if_linux_is_not_named() -> None:
+def test_a_recommended_rto_min_is_always_compared_with_200_ms() -> None:
     slow = "fixed:rto=60s,max=60s"
     worse = advice_on(path_of(JUMPY), ["linux:rto_min=50ms", slow])
     assert worse.pick == "linux:rto_min=50ms"
@@ -588,13 +591,13 @@ def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None
     assert "ip route" not in last
 
 
-def test_the_advice_begins_with_the_recommended_timer_if_linux_or_quic_was_not_named() -> None:
+def test_without_linux_or_quic_the_advice_begins_with_the_recommended_timer() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
 
 
-def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
+def test_each_computed_rto_min_or_max_ack_delay_can_be_set() -> None:
     """Routes and the parameter max_ack_delay (RFC 9000 §18.2) take only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
@@ -614,7 +617,7 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_the_advice_names_a_value_that_cannot_be_set_and_a_value_that_can() -> None:
+def test_the_advice_names_values_that_can_or_cannot_be_set() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
@@ -659,7 +662,7 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other_half() -> Non
     )
 
 
-def test_a_timer_is_chosen_on_all_recordings_and_on_all_but_one_in_turn() -> None:
+def test_timers_are_chosen_on_all_recordings_and_on_all_but_one() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
@@ -809,7 +812,7 @@ def test_the_command_takes_a_price_with_a_unit_and_a_share_of_losses(
     refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
-def test_the_command_prints_losses_in_groups_of_consecutive_probes_and_prints_the_waits(
+def test_the_command_prints_groups_of_consecutive_losses_and_the_waits(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
@@ -851,7 +854,7 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
-def test_settings_of_equal_cost_are_not_ranked_and_a_hiding_minimum_is_named() -> None:
+def test_a_minimum_that_hides_differences_is_named_and_settings_are_not_ranked() -> None:
     path = rare(400, 4, 8)
 
     def told(*texts: str) -> list[str]:
@@ -872,7 +875,7 @@ def test_settings_of_equal_cost_are_not_ranked_and_a_hiding_minimum_is_named() -
     assert table[-1].startswith("All timers stand at their minimum of 1 s")
 
 
-def test_each_setting_has_an_rfc_889_table_with_one_row_for_each_recording(
+def test_each_setting_has_a_table_with_a_row_for_each_recording(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):

@@ -240,7 +240,7 @@ def test_about_95_percent_of_the_intervals_of_a_slope_contain_the_true_slope() -
     assert 0.91 < held / 400 < 0.985
 
 
-def test_the_rate_of_a_line_that_does_not_rise_has_no_upper_bound() -> None:
+def test_a_line_that_does_not_rise_has_no_maximum_rate() -> None:
     line = fit_lengths([40, 100, 256, 40, 100, 256], [1.0, 2.0, 1.0, 2.0, 1.0, 2.0], break_at=None)
     low, high = line.lines[0].rate_between()
     assert low > 0

@@ -57,7 +57,7 @@ def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -
     assert sum(equal) >= 45
 
 
-def test_the_timers_of_each_case_agree_within_a_jiffy_or_validation_names_the_case() -> None:
+def test_validation_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:
@@ -82,7 +82,7 @@ def test_validation_names_each_case_with_different_retransmissions() -> None:
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_a_run_of_the_profile_has_the_stored_numbers_of_retransmissions_by_cause(
+def test_the_profile_has_the_stored_numbers_of_retransmissions_by_cause(
     group: str,
 ) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
@@ -96,7 +96,7 @@ def test_a_run_of_the_profile_has_the_stored_numbers_of_retransmissions_by_cause
 
 
 @real_time
-def test_at_most_two_cases_of_the_running_kernel_differ_from_the_stored_runs(
+def test_at_most_two_cases_of_this_kernel_differ_from_stored_runs(
     tmp_path: Path,
 ) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}

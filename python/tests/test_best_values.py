@@ -79,7 +79,7 @@ def test_higher_is_better_for_a_rate() -> None:
     assert found.words == "By goodput, timer = a is best: 30 kbit/s. b is worse."
 
 
-def test_equal_runs_of_a_random_scenario_do_not_make_a_value_the_best() -> None:
+def test_equal_runs_of_a_random_scenario_show_no_best_value() -> None:
     runs = {"a": [5, 5, 5], "b": [7, 7, 7]}
     told = of_one(runs)
     assert not told.decided
@@ -191,9 +191,7 @@ def test_a_queue_with_equal_times_is_not_named_as_an_exception() -> None:
 
 
 @pytest.mark.parametrize(("better", "told"), [(1, False), (2, True)])
-def test_combinations_with_a_better_value_are_named_only_if_chance_does_not_explain_them(
-    better: int, told: bool
-) -> None:
+def test_combinations_that_chance_may_explain_are_not_named(better: int, told: bool) -> None:
     """By chance, one of 20 comparisons of random cases at 95 % is wrong on average."""
     values: dict[tuple[str, str], list[float]] = {}
     for n in range(20):
@@ -220,7 +218,7 @@ def test_more_than_300_combinations_are_not_compared_one_by_one(queues: int, com
         st.sampled_from("abcdef"), st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2
     )
 )
-def test_the_value_called_best_has_the_lowest_mean_and_every_value_has_one_verdict(
+def test_the_value_called_best_has_the_lowest_mean(
     values: dict[str, list[int]],
 ) -> None:
     words = of_one(values).words

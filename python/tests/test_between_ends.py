@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
 
-def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
+def test_a_capture_between_the_ends_gives_the_whole_round_trip(
     folder: Path,
 ) -> None:
     """From the node `m`, the round trip to the sender is 40 ms, and to the receiver 10 ms."""
@@ -40,7 +40,7 @@ def test_a_capture_between_the_ends_gives_the_round_trip_of_the_whole_path(
     assert beside.trip.mean_s == pytest.approx(0.05, rel=0.1)
 
 
-def test_windows_whose_scale_option_was_not_captured_are_not_named_as_a_limit(
+def test_windows_of_unknown_scale_are_not_named_as_a_limit(
     tmp_path: Path,
 ) -> None:
     # A link limits the transfer. The capture lacks the last octets of the SYNs with their options.
@@ -65,7 +65,7 @@ def without_first(capture: bytes, packets: int) -> bytes:
     return bytes(kept)
 
 
-def test_the_cause_of_a_wait_is_left_open_if_the_place_of_the_capture_is_unknown(
+def test_a_capture_at_an_unknown_place_leaves_causes_of_waits_open(
     folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "later.pcapng"
@@ -75,7 +75,7 @@ def test_the_cause_of_a_wait_is_left_open_if_the_place_of_the_capture_is_unknown
     assert "Only a capture beside this end shows which" in one.sentence("the connection")
 
 
-def test_a_capture_between_the_ends_shows_the_waits_for_the_timers_of_the_sender(
+def test_a_capture_between_the_ends_shows_waits_for_the_senders_timers(
     tmp_path: Path,
 ) -> None:
     """The last segments of the transfer are lost, and a timeout repairs the losses.
@@ -95,7 +95,7 @@ def test_a_capture_between_the_ends_shows_the_waits_for_the_timers_of_the_sender
     assert 190e6 < beside["srtt_ns"] < 260e6
 
 
-def test_a_first_timeout_that_looks_like_a_tail_loss_probe_counts_as_a_timeout(
+def test_a_timeout_that_looks_like_a_probe_counts_as_a_timeout(
     tmp_path: Path,
 ) -> None:
     """The last segment and its first retransmission are lost. The sender sends no probes.

@@ -55,7 +55,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_segment_that_acks_or_sack_blocks_covered() -> None:
+def test_acked_bytes_max_is_the_largest_acked_or_sacked_segment() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
@@ -131,7 +131,7 @@ def test_a_smaller_answered_retransmission_may_show_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("most", [1447, 1448, 65_000])
-def test_an_acked_segment_about_as_large_as_the_lost_ones_excludes_a_black_hole(
+def test_an_acked_segment_of_similar_size_excludes_a_black_hole(
     most: int,
 ) -> None:
     assert holes([{**one, "acked_bytes_max": most} for one in THREE]) == []

@@ -61,7 +61,7 @@ def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> Non
     assert narrow.high - narrow.low < 0.4 * widths[0]
 
 
-def test_intervals_cover_the_mean_of_short_series_more_often_if_they_allow_for_memory() -> None:
+def test_intervals_that_allow_for_memory_cover_the_mean_more_often() -> None:
     covered = {True: 0, False: 0}
     for seed in range(60):
         series = autoregressive(60, 0.5, seed)

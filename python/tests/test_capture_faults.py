@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_if_one_joined_capture_is_cut_off_the_other_one_is_read_to_its_end(
+def test_a_whole_capture_joined_with_a_cut_one_is_read_fully(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -175,7 +175,7 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
     assert "syns.pcap: no data of flow c0 was seen" in result.stderr
 
 
-def test_the_error_for_a_wrong_connection_says_whether_there_is_one_connection_or_none(
+def test_the_error_for_a_wrong_connection_says_which_connections_exist(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for packets, expected in (
@@ -212,9 +212,7 @@ def test_a_window_that_was_not_captured_does_not_count_as_zero(
     assert document["connections"][0]["zero_windows"] == zeros
 
 
-def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_zero_windows_do_not_count_in_the_minimum_window(netspurt: Command, tmp_path: Path) -> None:
     windows = enumerate([0, 500, 1000])
     packets = [
         (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
@@ -248,7 +246,7 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
-def test_a_capture_of_udp_is_counted_and_the_commands_for_quic_are_named(
+def test_for_a_capture_of_udp_the_commands_for_quic_are_named(
     netspurt: Command, tmp_path: Path
 ) -> None:
     addresses = bytes((10, 0, 0, 1, 10, 0, 0, 2))
@@ -375,7 +373,7 @@ def test_captured_packets_that_hold_several_segments_are_noted(
         assert f"captured packets of 1 direction hold up to {segments} segments each" in told
 
 
-def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
+def test_every_form_of_output_leaves_out_unreadable_captures(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))
@@ -394,7 +392,7 @@ def test_a_capture_that_cannot_be_read_is_left_out_in_every_form_of_output(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_a_connection_that_does_not_exist_or_is_chosen_for_parquet_is_an_error(
+def test_missing_connections_and_connections_chosen_for_parquet_are_errors(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

@@ -88,9 +88,7 @@ def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
-def test_every_kind_of_plot_except_cwnd_and_queue_can_be_drawn_from_a_capture(
-    folder: Path, kind: str
-) -> None:
+def test_a_capture_gives_all_kinds_of_plots_except_cwnd_and_queue(folder: Path, kind: str) -> None:
     explained = explain(folder / "source.pcapng", segments=True)
     figure = draw(explained, kind, View(flow="c0"))
     assert isinstance(figure, Figure)
@@ -173,9 +171,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment_with_data(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_line_breaks_in_the_name_of_a_capture_add_no_lines_for_xplot(
-    folder: Path, netspurt: Command
-) -> None:
+def test_line_breaks_in_names_add_no_lines_for_xplot(folder: Path, netspurt: Command) -> None:
     Path("one\nline 0 0 1 1.pcapng").write_bytes((folder / "source.pcapng").read_bytes())
     done = netspurt(
         "plot", "one\nline 0 0 1 1.pcapng", "--kind", "time-sequence", "--out", "named.xpl"
@@ -194,7 +190,7 @@ def test_a_plot_that_xplot_cannot_show_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_remedies_of_a_capture_are_ordered_by_the_time_that_they_save(folder: Path) -> None:
+def test_remedies_are_ordered_by_the_time_that_they_save(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
     explained = explain(folder / "source.pcapng")
@@ -313,7 +309,7 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
         assert np.isnan(first.saved_s.high), "fewer than three connections must give no interval"
 
 
-def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:
+def test_a_lower_minimum_does_not_shorten_a_far_longer_timer() -> None:
     from netspurt.analysis.remedies import remedies
     from netspurt.analysis.rfc_timers import far_above
     from netspurt.cli.remedy_lines import remedy_lines
@@ -369,7 +365,7 @@ def _doubling_waits(timer: float, end: float) -> list[float]:
     return waits
 
 
-def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_true_saving() -> None:
+def test_the_bounds_of_a_lower_floors_saving_contain_the_true_saving() -> None:
     from netspurt.analysis.remedies import outages, remedies, silences
 
     tables = _in_outages(OUTAGES)
@@ -384,7 +380,7 @@ def test_the_bounds_of_the_time_that_a_lower_floor_saves_contain_the_true_saving
     assert remedies(tables) == [], "silences with several timeouts must give no remedy"
 
 
-def test_the_estimated_mean_saving_of_a_lower_floor_is_that_of_many_outages() -> None:
+def test_the_estimated_saving_of_a_floor_equals_the_mean_of_many_outages() -> None:
     from scipy.stats import norm
 
     from netspurt.analysis.remedies import outages, silences
@@ -474,7 +470,7 @@ def test_spans_that_overlap_count_once() -> None:
     assert _union(np.array([]), np.array([])) == 0.0
 
 
-def test_an_answer_in_less_than_a_round_trip_belongs_to_an_earlier_transmission() -> None:
+def test_an_answer_that_is_too_early_belongs_to_an_earlier_transmission() -> None:
     """The shortest round trip is 40 ms, so no answer can come after 30 ms."""
     from netspurt.analysis.remedies import outages, remedies, silences
     from netspurt.cli.remedy_lines import remedy_lines
@@ -494,7 +490,7 @@ def test_an_answer_in_less_than_a_round_trip_belongs_to_an_earlier_transmission(
         assert "answer to an earlier transmission" not in " ".join(remedy_lines(timely))
 
 
-def test_the_minimum_of_a_host_follows_from_the_shortest_wait_of_all_its_connections() -> None:
+def test_the_shortest_wait_of_a_hosts_connections_shows_its_minimum() -> None:
     from netspurt.analysis.remedies import silences
 
     rows = [(0, 0.288, 0.078), (1, 0.9, 0.05), (2, 0.8, 0.05)]
@@ -578,7 +574,7 @@ def test_retransmissions_after_a_report_of_icmp_have_their_own_cause(netspurt: C
 
 
 @pytest.mark.parametrize(("sending_s", "listed"), [(50.0, True), (200.0, False)])
-def test_a_remedy_that_saves_little_of_the_time_of_the_transfer_is_not_listed(
+def test_a_remedy_that_saves_little_of_the_time_is_not_listed(
     sending_s: float, listed: bool
 ) -> None:
     from netspurt.cli.remedy_lines import remedy_lines
@@ -607,7 +603,7 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
-def test_a_wait_after_sack_blocks_shows_a_hosts_minimum_only_without_other_waits() -> None:
+def test_a_wait_after_sack_blocks_counts_only_without_other_waits() -> None:
     from netspurt.analysis.remedies import silences
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -643,7 +639,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_beside_the_receiver_repairs_take_the_same_time_but_causes_are_less_certain(
+def test_causes_are_less_certain_beside_the_receiver_but_times_are_equal(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")
@@ -691,7 +687,7 @@ def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Comm
     assert expected in netspurt("explain", capture).stdout
 
 
-def test_there_is_no_remedy_if_connections_waited_only_for_timers_of_probes_or_syns() -> None:
+def test_waits_for_timers_of_probes_or_syns_have_no_remedy() -> None:
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):
@@ -700,7 +696,7 @@ def test_there_is_no_remedy_if_connections_waited_only_for_timers_of_probes_or_s
         assert remedies(explained.tables) == []
 
 
-def test_the_parts_of_the_spent_time_add_up_to_the_duration_of_the_connection(folder: Path) -> None:
+def test_the_parts_of_the_time_add_up_to_the_connections_duration(folder: Path) -> None:
     explained = explain(folder / "source.pcapng")
     spent, connections = explained.table("spent"), explained.table("connections")
     parts = [name for name in spent if name.endswith("_ns")]
@@ -708,9 +704,7 @@ def test_the_parts_of_the_spent_time_add_up_to_the_duration_of_the_connection(fo
     assert whole == int(connections["duration_ns"][0]) > 0
 
 
-def test_plots_of_captures_without_tcp_or_without_a_round_trip_say_what_is_missing(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_plots_of_captures_say_which_data_is_missing(netspurt: Command, tmp_path: Path) -> None:
     captures = {"none": [], "unanswered": [(0.0, 0, 1, 1, ACK, 9000, 500)]}
     for name, packets in captures.items():
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))

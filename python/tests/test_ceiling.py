@@ -67,7 +67,7 @@ def refilled(tmp_path: Path) -> Path:
     return file
 
 
-def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
+def test_a_ceiling_of_outstanding_octets_shows_a_limit_of_the_sender(
     refilled: Path, netspurt: Command
 ) -> None:
     found = explain(refilled)
@@ -83,7 +83,7 @@ def test_outstanding_octets_that_return_to_a_ceiling_show_a_limit_of_the_sender(
     assert "the receive window had room. So the sender has a limit of its own. Look first" in told
 
 
-def test_without_a_syn_a_ceiling_is_named_but_the_receive_window_may_explain_it(
+def test_without_a_syn_the_receive_window_may_explain_a_ceiling(
     refilled: Path,
 ) -> None:
     (limit,) = ceilings(explain(refilled).tables)
@@ -100,7 +100,7 @@ def test_without_a_syn_a_ceiling_is_named_but_the_receive_window_may_explain_it(
         pytest.param(REFILLED, 45, id="a retransmission"),
     ],
 )
-def test_a_transfer_of_this_kind_has_no_ceiling(
+def test_transfers_that_grow_end_early_or_retransmit_have_no_ceiling(
     tmp_path: Path, segments: Iterable[int], lost: int | None
 ) -> None:
     file = tmp_path / "other.pcap"
@@ -116,7 +116,7 @@ def test_a_transfer_of_this_kind_has_no_ceiling(
         pytest.param([*REFILLED, *[1] * 120], 65_000, id="a short part of the time"),
     ],
 )
-def test_a_ceiling_of_this_kind_is_no_limit_of_the_sender(
+def test_a_ceiling_that_something_else_explains_is_no_limit_of_the_sender(
     tmp_path: Path, segments: Iterable[int], window: int
 ) -> None:
     file = tmp_path / "other.pcap"

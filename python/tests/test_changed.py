@@ -34,7 +34,7 @@ HEAD = "This run differs from short.toml (values of the file in parentheses): "
         (["--set", "links.path.delay=5000 us"], ""),
         (["--seed", 7, "--set", "stop=2 s"], "stop = 2 s (3 s), seed = 7 (1)"),
         (["--unset", "flows.x.profile"], "flows.x.profile = ns-2 (linux-6)"),
-        # A case has its own seed. The sentence also names this seed, before the delay.
+        # A case has its own seed. The sentence names this seed before the delay.
         (["--case", 1], "links.path.delay = 50 ms (5 ms)"),
         # The keys of TCP that only the profile changes are left out.
         (["--set", "flows.x.profile=reno-2005"], "flows.x.profile = reno-2005 (linux-6)"),
@@ -53,7 +53,7 @@ def test_the_report_and_the_list_of_tables_say_what_the_command_changed(
         assert not told or f"{told}." in where
 
 
-def test_no_sentence_is_made_for_an_unreadable_file_or_a_run_of_another_version(
+def test_unreadable_files_and_runs_of_other_versions_get_no_sentence(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "short.toml"
@@ -67,7 +67,7 @@ def test_no_sentence_is_made_for_an_unreadable_file_or_a_run_of_another_version(
     assert changed_line(run) == ""
 
 
-def test_no_sentence_is_made_and_no_code_is_loaded_if_the_file_names_code(tmp_path: Path) -> None:
+def test_a_file_that_names_code_gets_no_sentence_and_loads_nothing(tmp_path: Path) -> None:
     file = tmp_path / "short.toml"
     file.write_text(SHORT)
     run = ns.load(file).replace({"stop": "2 s"}).alone().run()
@@ -78,7 +78,7 @@ def test_no_sentence_is_made_and_no_code_is_loaded_if_the_file_names_code(tmp_pa
     assert not mark.exists()
 
 
-def test_a_scenario_that_comes_with_netspurt_is_found_even_if_netspurt_was_moved() -> None:
+def test_a_shipped_scenario_is_found_even_if_netspurt_was_moved() -> None:
     run = ns.load("early-timeout").replace({"stop": "2 s"}).run()
     moved = replace(run, source="/gone/netspurt/shelf/scenarios/early-timeout.toml")
     assert "early-timeout.toml" in changed_line(moved)

@@ -53,7 +53,7 @@ def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str
 
 @pytest.mark.parametrize("noise", ["normal", "log-normal"])
 def test_bootstrap_finds_a_change_in_about_3_to_7_percent_of_steady_series(noise: str) -> None:
-    """The measured share is 4.1 % to 5.7 % for 60 and 200 values. 3 standard errors are 2.1 %."""
+    """The measured share is 4.1 % to 5.7 % for 60 and 200 values. Its standard error is 0.7 %."""
     assert 0.029 <= share_with_changes("bootstrap", NOISES[noise], 1000, 60) <= 0.071
 
 

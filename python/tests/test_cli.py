@@ -465,7 +465,7 @@ def test_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) ->
     failed(netspurt("plot", "r", "--kind", "all", "--flow", "x"), "is called 'x'", "transfer")
 
 
-def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
+def test_plots_of_all_kinds_say_how_to_record_missing_data(
     netspurt: Command,
 ) -> None:
     netspurt("new", "mine.toml")

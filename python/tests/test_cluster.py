@@ -175,7 +175,7 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
     assert not ray.is_initialized()
 
 
-def test_a_cluster_started_here_listens_on_loopback_only_and_no_other_cluster_is_used() -> None:
+def test_a_cluster_started_here_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
         result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
@@ -206,7 +206,7 @@ def test_a_cluster_that_listens_beyond_loopback_is_shut_down() -> None:
 
         ended = False
 
-        class util:  # noqa: N801 - Ray's name
+        class util:  # noqa: N801 - Ray uses this name
             @staticmethod
             def get_node_ip_address() -> str:
                 return "192.0.2.7"
@@ -253,7 +253,7 @@ def test_a_worker_that_lost_its_node_says_so(monkeypatch: pytest.MonkeyPatch) ->
         run_chunks("a key", [None], [])
 
 
-def test_a_task_is_repeated_if_its_node_died_while_its_worker_read_the_sweep(
+def test_a_task_whose_node_died_is_repeated(
     tmp_path: Path, two_nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt.sweep import cluster
@@ -305,7 +305,7 @@ def test_a_killed_node_does_not_change_the_results(
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_a_start_that_ray_gave_up_is_repeated_and_other_errors_are_raised() -> None:
+def test_only_a_start_that_ray_gave_up_is_repeated() -> None:
     outcomes = [Exception(GAVE_UP[0]), TimeoutError(GAVE_UP[1]), "started"]
     ended = []
 

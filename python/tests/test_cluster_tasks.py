@@ -118,7 +118,7 @@ def test_a_task_has_chunks_for_about_its_minimum_time(
 @pytest.mark.parametrize(
     ("cpus", "workers", "used"), [(8, 0, 8), (8, 2, 2), (0, 0, 1), (0.5, 0, 1)]
 )
-def test_there_is_a_worker_for_each_processor_or_as_many_as_asked_for(
+def test_there_is_a_worker_for_each_processor_unless_a_number_is_given(
     start: Start, cpus: float, workers: int, used: int
 ) -> None:
     _, engine = start(FakeRay(cpus), workers=workers)
@@ -194,7 +194,7 @@ def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last_sweep(
 
 
 @pytest.mark.parametrize("address", ["auto", "local", "ray://", "10.0.0.1:port", ":6379"])
-def test_an_address_that_lacks_a_host_or_a_port_is_left_to_ray(address: str) -> None:
+def test_ray_itself_handles_addresses_without_a_host_or_port(address: str) -> None:
     _check_answers(address)
 
 

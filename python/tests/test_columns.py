@@ -50,7 +50,7 @@ def test_columns_begin_at_the_same_place_in_every_line(rows: list[list[str]]) ->
 
 @given(TABLE, st.integers(10, 120))
 @settings(max_examples=60, deadline=None)
-def test_a_table_is_at_most_as_wide_as_the_given_width_or_its_longest_words(
+def test_only_long_words_make_a_table_wider_than_the_given_width(
     rows: list[list[str]], room: int
 ) -> None:
     lines = list(columns(rows, room=room))
@@ -112,7 +112,7 @@ def test_table_lines_command_lines_and_short_lines_are_not_wrapped(
     ("terminal", "most", "wide"),
     [(80, None, 80), (200, None, 200), (200, 100, 100), (80, 100, 80), (20, None, 60)],
 )
-def test_a_line_is_as_wide_as_the_terminal_between_60_characters_and_the_limit(
+def test_the_width_of_lines_follows_the_terminal_between_two_limits(
     monkeypatch: pytest.MonkeyPatch, terminal: int, most: int | None, wide: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(terminal))

@@ -94,7 +94,7 @@ def test_a_comparison_of_two_swapped_runs_has_swapped_results(seed: int) -> None
     assert [seen.key for seen in runs[0][: found.same]] == [s.key for s in runs[1][: found.same]]
 
 
-def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() -> None:
+def test_new_segments_on_duplicate_acks_are_limited_transmit_in_either_run() -> None:
     plain = [*START, ack(1.1, 1, 2), ack(1.2, 1, 3)]
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):
@@ -165,7 +165,7 @@ def folders(both: tuple[ns.Run, ns.Run], tmp_path: Path) -> None:
         run.save(tmp_path / name)
 
 
-def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
+def test_events_have_different_keys_and_begin_with_the_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     for run in both:
@@ -181,7 +181,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_the_function_opening_returns_the_time_from_the_last_ack_to_the_first_data(
+def test_opening_is_the_time_from_the_last_ack_to_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""

@@ -45,7 +45,7 @@ def stepped(tmp_path: Path) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="stepped").save(tmp_path / "stepped.csv")
 
 
-def test_a_steady_series_is_one_period_and_each_step_begins_a_new_period(
+def test_each_step_of_a_series_begins_a_new_period(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     (data,) = json.loads(netspurt("delays", "constancy", stepped, "--json").stdout)
@@ -155,7 +155,7 @@ def test_recordings_that_are_too_short_are_left_out_unless_all_are_too_short(
     )
 
 
-def test_the_constancy_of_every_shipped_recording_is_printed_unless_it_is_too_short(
+def test_the_constancy_of_each_long_enough_shipped_recording_is_printed(
     netspurt: Command,
 ) -> None:
     too_short = set()
@@ -218,7 +218,7 @@ def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
     np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
 
 
-def test_a_long_mean_predicts_noise_best_and_the_last_value_predicts_a_random_walk_best() -> None:
+def test_long_means_predict_noise_best_and_last_values_predict_random_walks_best() -> None:
     rng = np.random.default_rng(14)
     noise = predictions(rng.normal(40, 2, 2000))
     walk = predictions(100 + np.cumsum(rng.normal(0, 0.5, 2000)))

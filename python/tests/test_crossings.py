@@ -37,7 +37,7 @@ class Rows(dict[str, "np.ndarray"]):
         return self[name].astype(float)
 
 
-def test_a_crossing_is_the_first_instant_at_which_the_age_of_a_segment_exceeds_the_rto() -> None:
+def test_a_crossing_is_when_a_segments_age_begins_to_exceed_the_rto() -> None:
     """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s, the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
@@ -101,7 +101,7 @@ def test_the_command_for_more_crossings_prints_the_same_direction(
     assert folder.name == "a run"
 
 
-def test_with_a_tick_of_half_a_second_no_crossing_ends_in_a_timeout(
+def test_no_crossing_ends_in_a_timeout_with_a_tick_of_500_ms(
     netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")
@@ -121,7 +121,7 @@ def test_the_picture_shows_srtt_rttvar_the_rto_and_timeouts(early: Path) -> None
 
 
 @pytest.mark.parametrize("group", ["flows", "populations"])
-def test_the_endpoint_of_a_flow_or_population_decides_the_name_of_the_deviation(group: str) -> None:
+def test_the_endpoint_decides_the_name_of_the_deviation(group: str) -> None:
     class Run:
         scenario = f'[{group}.web]\nendpoint = "kernel"'
 

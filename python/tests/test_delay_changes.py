@@ -1,6 +1,6 @@
 """Tests that a change of a path's delay is distinguished from a queue that the sender fills.
 
-Both make the round trips in a capture longer.
+Both the change and the queue make the round trips in a capture longer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 
 
 @pytest.mark.parametrize(("rate", "send"), [("8 Mbit/s", "8 MB"), ("50 Mbit/s", "30 MB")])
-def test_a_step_of_the_delay_behind_the_slowest_link_is_not_reported_as_a_full_link(
+def test_a_step_of_the_delay_is_not_reported_as_a_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
     # The capture is taken behind the first link, where the data arrives at a constant rate.
@@ -98,7 +98,7 @@ def test_an_application_that_writes_steadily_fills_no_link_if_the_delay_changes(
 
 @pytest.mark.parametrize("congestion", ["cubic", "reno", "bbr"])
 @pytest.mark.parametrize("queue", [60, 200])
-def test_a_queue_that_the_sender_fills_delivers_at_a_constant_rate_while_it_grows(
+def test_a_growing_queue_delivers_at_a_constant_rate(
     tmp_path: Path, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "congestion": congestion}
@@ -118,7 +118,7 @@ def test_a_full_link_with_a_slower_reverse_direction_is_found(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("changes", [GROWS, DRIFTS], ids=["step", "drift"])
-def test_a_growing_delay_under_a_full_receive_window_is_not_reported_as_a_queue(
+def test_a_growing_delay_at_a_full_window_is_not_called_a_queue(
     tmp_path: Path, netspurt: Command, changes: str
 ) -> None:
     small = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "60000 B"\n'

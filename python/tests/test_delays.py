@@ -45,7 +45,7 @@ def test_columns_and_units_can_be_named(tmp_path: Path) -> None:
     assert delays.sent_ns.tolist() == [0, 500_000_000]
 
 
-def test_the_error_for_a_file_without_delays_has_the_file_the_line_and_the_fix(
+def test_the_error_for_a_file_without_delays_names_line_and_fix(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.txt"
@@ -100,7 +100,7 @@ def test_replies_after_the_given_limit_count_as_lost_and_a_note_counts_them(tmp_
     assert "3 probes, 2 answered, 1 lost" in " ".join(result.output.split())
 
 
-def test_a_folder_is_read_file_by_file_and_files_of_unknown_format_are_reported(
+def test_a_folder_is_read_and_files_of_unknown_format_are_reported(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "b").mkdir()
@@ -124,7 +124,7 @@ def test_a_folder_is_read_file_by_file_and_files_of_unknown_format_are_reported(
     assert (result.exit_code, "the folder has no recording" in result.output) == (2, True)
 
 
-def test_a_folder_of_a_replay_is_read_and_a_run_without_recordings_is_an_error(
+def test_a_folder_of_a_replay_is_read_and_other_runs_are_refused(
     tmp_path: Path,
 ) -> None:
     kept = tmp_path / "kept"
@@ -179,7 +179,7 @@ def test_the_summary_of_delays_has_the_figures_that_ping_prints(tmp_path: Path) 
     assert path.lost_after(0.001).summary()["mdev_ms"] is None
 
 
-def test_the_error_for_an_rrdtool_file_names_a_command_whose_output_can_be_read(
+def test_the_error_for_an_rrdtool_file_names_a_command_that_helps(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
@@ -228,7 +228,7 @@ def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     assert result.output.count("lists the formats") == 1
 
 
-def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_path: Path) -> None:
+def test_the_start_time_is_read_saved_and_printed(tmp_path: Path) -> None:
     rows = "".join(
         f"{10 + n // 3600}:{n // 60 % 60:02}:{n % 60:02},"
         f"{'TimedOut' if 2400 <= n < 2412 or n == 7 else 900 if n == 2500 else 20 + n % 7}\n"
@@ -293,7 +293,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
-def test_an_interrupt_is_raised_before_a_long_file_is_read_to_its_end(tmp_path: Path) -> None:
+def test_an_interrupt_stops_the_reading_of_a_long_file(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     file.write_text("rtt_ms\n" + "20.5\n" * 300_000)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
@@ -330,7 +330,7 @@ def test_delays_of_zero_are_noted(tmp_path: Path) -> None:
     assert not any("are 0" in note for note in one.notes)
 
 
-def test_the_note_and_the_error_on_a_table_in_seconds_name_the_option_for_its_unit(
+def test_messages_on_a_table_in_seconds_name_the_option_for_its_unit(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text("t_s,rtt\n0,0.041\n1,0.042\n")

@@ -92,7 +92,7 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_satellite_passes_have_gaps_between_them_and_only_the_first_twenty_have_numbers() -> None:
+def test_satellite_passes_have_gaps_and_only_the_first_twenty_have_numbers() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines
@@ -148,7 +148,7 @@ def test_the_time_axis_of_a_path_has_the_unit_that_fits(
         assert ticks == pytest.approx(axes.get_xticks().tolist())
 
 
-def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
+def test_opportunities_are_drawn_as_a_mean_rate_and_the_trace_repeats() -> None:
     trace = Timeline("t", Way(opportunities=[n * MS for n in range(1, 101)]))
     (axes,) = draw_timeline(trace, end_s=1.0).axes
     # One packet of 1,500 octets in each millisecond is 12 Mbit/s. Each span of 5 ms has five
@@ -163,7 +163,7 @@ def test_opportunities_to_send_are_drawn_as_a_mean_rate_and_the_trace_repeats() 
     assert y_of(few.axes[0].lines[0]).tolist() == pytest.approx([24.0] * 3)
 
 
-def test_the_picture_of_a_path_has_a_panel_for_each_value_in_its_own_unit() -> None:
+def test_the_picture_of_a_path_has_a_panel_for_each_value() -> None:
     rates = [(0, 10**6), (S, 5 * 10**6)]
     way = Way(delay=[(0, 5 * MS)], rate=rates, loss=[(S, 0.5)], bit_errors=[(0, 1e-6), (S, 1e-4)])
     figure = draw_timeline(Timeline("x", way, between="linear"), end_s=2.0)
@@ -204,7 +204,7 @@ def test_directions_with_a_thousand_points_have_panels_of_their_own() -> None:
     assert figure.axes[0].get_title(loc="right") == "loss 10 % forward, 20 % in reverse"
 
 
-def test_the_picture_of_a_path_with_only_outages_is_an_empty_panel_with_shades() -> None:
+def test_a_path_with_only_outages_has_an_empty_panel_with_shades() -> None:
     way = Way(outages=[Outage(S, S), Outage(3 * S, 0)])
     (axes,) = draw_timeline(Timeline("x", way), end_s=5.0, view=View(start=1.5)).axes
     (shade,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
@@ -278,7 +278,7 @@ def test_given_axes_must_belong_to_a_figure_and_have_the_needed_number() -> None
         root_figure(one)
 
 
-def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() -> None:
+def test_a_title_that_lacks_room_is_written_in_several_lines() -> None:
     _, axes = new_figure(size=(6, 4))
     set_title(axes, "short")
     assert axes.get_title(loc="left") == "short"
@@ -290,7 +290,7 @@ def test_a_title_breaks_if_it_would_reach_the_text_at_its_right_or_the_edge() ->
     assert len(axes.get_title(loc="left").splitlines()) > 1
 
 
-def test_each_mark_draws_its_data_and_a_label_makes_one_entry_in_the_legend() -> None:
+def test_each_mark_draws_its_data_and_labels_appear_in_the_legend() -> None:
     two = np.array([1.0, 2.0])
     marks = (
         Spans(label="span", ink="red", y=two, left=two, right=two + 3),
@@ -386,7 +386,7 @@ def test_a_file_for_xplot_has_a_command_for_each_mark(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.xpl"]
 
 
-def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file(
+def test_plots_that_xplot_cannot_show_leave_no_file(
     tmp_path: Path,
 ) -> None:
     run = Tables(segments({}), rtt((3, 2_500_000)), flows())
@@ -402,7 +402,7 @@ def test_plots_that_xplot_cannot_show_and_empty_spans_are_refused_without_a_file
     ("limits", "unit", "size"),
     [((0.0, 86_400.0), "h", 3600.0), ((3600.0, 18_000.0), "h", 3600.0), ((0.0, 0.02), "ms", 1e-3)],
 )
-def test_a_tick_of_the_time_axis_is_at_the_time_that_its_label_says(
+def test_the_label_of_each_tick_says_the_time_of_the_tick(
     limits: tuple[float, float], unit: str, size: float
 ) -> None:
     axes = Figure().subplots()

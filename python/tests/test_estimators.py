@@ -45,8 +45,8 @@ def drive(estimator: object, *steps: float) -> list[float]:
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# By RFC 6298 §2.2 and §2.3, the RTO is 100 + 4 · 50 ms after a round trip of 100 ms. After another
-# round trip of 180 ms, it is 110 + 4 · 57.5 ms. A timeout doubles it.
+# By RFC 6298 §2.2 and §2.3, the RTO is 100 ms + 4 · 50 ms after a round trip of 100 ms. After
+# another round trip of 180 ms, the RTO is 110 ms + 4 · 57.5 ms. A timeout doubles the RTO.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)
@@ -166,13 +166,13 @@ def test_the_error_names_the_rule_that_a_class_breaks(
         check.raise_if_failed()
 
 
-def test_a_class_that_cannot_be_imported_by_its_module_and_name_fails_the_check() -> None:
+def test_a_class_that_cannot_be_imported_fails_the_check() -> None:
     check = ns.check_estimator(broken())
     assert list(check.failed) == ["its class can be imported by its module and name"]
     assert isinstance(check, Check)
 
 
-def test_an_exception_in_an_estimator_says_in_which_method_and_at_which_sample() -> None:
+def test_an_exception_in_an_estimator_names_the_method_and_the_sample() -> None:
     def fails(self: Thrice, sample: Sample) -> None:
         if sample.rtt > 0.5:
             raise ZeroDivisionError("mine")
@@ -211,7 +211,7 @@ def test_rfc_6298_in_python_and_in_the_core_has_the_same_rtos() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_page_on_writing_an_estimator_has_a_short_text_after_its_first_example() -> None:
+def test_the_page_on_estimators_has_a_short_text_after_its_first_example() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40
@@ -227,6 +227,6 @@ def test_a_flow_may_use_any_algorithm_by_name(algorithm: str) -> None:
     assert int(run.flows["retransmissions"][0]) > 0
 
 
-def test_equal_estimators_are_named_once_and_others_of_the_same_name_get_a_number() -> None:
+def test_different_estimators_of_the_same_name_get_numbers() -> None:
     mills = type("mills", (), {})
     assert by_name([mills, "mills", "mills:g=2", mills]) == {"mills": mills, "mills#2": "mills"}

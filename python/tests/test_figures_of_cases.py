@@ -154,7 +154,7 @@ def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     assert figure(columns, "sent")[1].tolist() == [1.0] * 4
 
 
-def test_the_interval_of_a_ratio_may_end_above_1_unless_the_ratio_is_a_share() -> None:
+def test_only_the_interval_of_a_share_always_ends_at_1_or_below() -> None:
     columns, order = cases({"old": [4, 4, 3, 4], "new": [0, 4, 0, 0]})
     columns |= {"finished": columns["timeouts"], "flows": np.full(8, 4)}
     ends = {

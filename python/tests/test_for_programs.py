@@ -137,9 +137,7 @@ def test_tables_of_runs_are_rows_of_csv(both: Read, saved_run: Path) -> None:
     assert [name["table"] for name in names] == list(run.tables)
 
 
-def test_crossings_are_rows_of_csv_and_come_from_a_method_of_a_run(
-    both: Read, tmp_path: Path
-) -> None:
+def test_crossings_of_a_run_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     run = ns.load("early-timeout").run()
     run.save(tmp_path / "r")
     rows, cells = both("table", "r", "crossings")
@@ -165,7 +163,7 @@ def test_recordings_are_rows_of_csv(both: Read) -> None:
     same([entry["recordings"][0] for entry in data], cells)
 
 
-def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
+def test_a_file_that_is_no_recording_is_an_error_without_a_row(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("nothing of the kind\n")

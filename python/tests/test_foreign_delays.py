@@ -68,7 +68,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
     assert len(table) > 20
 
 
-def test_advice_picks_a_timer_if_and_only_if_it_compared_the_costs_of_timers(
+def test_advice_picks_a_timer_only_if_it_compared_costs(
     table: dict[str, tuple[int, ...] | None],
 ) -> None:
     advised = 0

@@ -129,9 +129,7 @@ def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient_nearby
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("loss", [0.001, 0.003, 0.01, 0.03, 0.05])
 @pytest.mark.parametrize("limit", [125, 250, 400, 576, 1006, 1500])
-def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
-    limit: int, loss: float, unit: int
-) -> None:
+def test_the_closed_form_differs_by_at_most_one_packet(limit: int, loss: float, unit: int) -> None:
     """The closed form is a formula for the best number of packets of one segment under loss."""
     under = UnderLoss(SmallNet(limit, unit), loss)
     best = under.best_count()
@@ -139,7 +137,7 @@ def test_the_closed_form_is_within_one_packet_of_the_best_number_of_packets(
     assert under.arriving(best) >= max(under.arriving(n) for n in (1, best + 1, max(1, best - 1)))
 
 
-def test_the_best_number_of_packets_falls_from_9_to_1_as_the_loss_grows() -> None:
+def test_the_best_number_of_packets_falls_as_the_loss_grows() -> None:
     net = SmallNet(250, unit=1)
     for loss, packets in ((0.001, 9), (0.005, 4), (0.01, 3), (0.02, 2), (0.05, 1)):
         assert UnderLoss(net, loss).best_count() == packets

@@ -122,7 +122,7 @@ def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:
     assert [kind for kind in texts if f"`{kind}`" not in page] == []
 
 
-def test_the_error_for_a_run_without_echo_probes_says_how_to_add_them(start_run: ns.Run) -> None:
+def test_the_error_for_missing_echo_probes_says_how_to_add_them(start_run: ns.Run) -> None:
     with pytest.raises(ns.RunError, match=r"no echo probes: add `\[echo_probes.NAME\]`"):
         _ = start_run.echo_probes
 
@@ -144,7 +144,7 @@ def test_the_command_reports_echo_probes(netspurt: Command, tmp_path: Path) -> N
         assert "Traceback" not in result.stderr, result.stderr
 
 
-def test_a_run_with_a_flow_and_echo_probes_has_a_picture_of_sequence_numbers(
+def test_a_flow_beside_echo_probes_has_a_picture_of_sequence_numbers(
     narrow: ns.Run, tmp_path: Path
 ) -> None:
     narrow.plot.time_sequence(tmp_path / "picture.png")

@@ -43,7 +43,7 @@ def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 
-def test_a_full_link_is_found_even_if_the_ack_number_stands_still_in_recoveries(
+def test_a_full_link_is_found_even_if_the_ack_number_stands_still(
     overflowing: Path,
 ) -> None:
     found = explain(overflowing / "a.pcapng")
@@ -96,7 +96,7 @@ def test_losses_that_make_cwnd_smaller_do_not_count_as_marks(tmp_path: Path) -> 
     assert marked_links(tables) == {}
 
 
-def test_beside_the_receiver_losses_at_a_constant_rate_show_a_full_queue(
+def test_a_receivers_capture_shows_a_full_queue_by_losses_at_constant_rate(
     overflowing: Path, netspurt: Command
 ) -> None:
     found = explain(overflowing / "b.pcapng")
@@ -111,7 +111,7 @@ def test_beside_the_receiver_losses_at_a_constant_rate_show_a_full_queue(
     assert "Losses may have limited" not in words
 
 
-def test_beside_the_receiver_losses_at_a_varying_rate_are_named_as_the_limit(
+def test_a_receivers_capture_names_losses_at_a_varying_rate_as_the_limit(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
@@ -121,7 +121,7 @@ def test_beside_the_receiver_losses_at_a_varying_rate_are_named_as_the_limit(
 
 
 @pytest.mark.parametrize("loss", [0, 0.005])
-def test_a_link_with_a_short_queue_is_full_if_data_sent_faster_arrives_no_faster(
+def test_a_link_is_full_if_data_sent_faster_arrives_no_faster(
     tmp_path: Path, netspurt: Command, loss: float
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)
@@ -135,7 +135,7 @@ def test_a_link_with_a_short_queue_is_full_if_data_sent_faster_arrives_no_faster
     assert "data on its way (most likely the slowest link was full)" in words
 
 
-def test_beside_the_receiver_delayed_acks_do_not_look_like_a_full_link(
+def test_delayed_acks_in_a_receivers_capture_do_not_look_like_full_links(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr")
@@ -160,7 +160,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert "Losses do not explain the rate" not in words
 
 
-def test_losses_do_not_explain_the_rate_if_they_do_not_slow_the_sender_down(
+def test_losses_that_do_not_slow_the_sender_explain_no_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
@@ -174,7 +174,7 @@ def test_losses_do_not_explain_the_rate_if_they_do_not_slow_the_sender_down(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_are_named_as_a_possible_reason_if_they_allow_about_the_constant_rate(
+def test_losses_that_allow_the_constant_rate_are_a_possible_reason(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.
@@ -223,7 +223,7 @@ tcp.congestion = "reno"
 
 
 @pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])
-def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
+def test_losses_of_a_filled_queue_are_not_named_as_the_limit(
     tmp_path: Path, netspurt: Command, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "16 MB", "queue": queue, "congestion": congestion}
@@ -240,9 +240,7 @@ def test_losses_of_a_queue_that_the_sender_filled_are_not_named_as_the_limit(
 
 
 @pytest.mark.parametrize("queue", [40, 2000])
-def test_losses_that_ignore_the_length_of_the_queue_are_named_as_the_limit(
-    tmp_path: Path, queue: int
-) -> None:
+def test_losses_independent_of_the_queue_are_named_as_the_limit(tmp_path: Path, queue: int) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}
     found = explain(captured(tmp_path, **words, queue=queue) / "a.pcapng")
     assert full_links(found.tables) == []
@@ -271,7 +269,7 @@ def varying(seed: int, spread_s: float, window: int = 60_000) -> bytes:
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
+def test_a_path_whose_delay_varies_is_not_called_a_full_link(
     tmp_path: Path, netspurt: Command, seed: int
 ) -> None:
     file = tmp_path / "varying.pcap"
@@ -284,7 +282,7 @@ def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
     assert "so the delay of the path varied by itself" in explanation(netspurt, file)
 
 
-def test_the_receive_window_may_be_the_reason_only_if_the_capture_lacks_its_scale(
+def test_only_a_window_without_its_scale_may_be_the_reason(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """At most 29,000 octets are outstanding, so a window of 28,000 must have a scale."""

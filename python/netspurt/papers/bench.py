@@ -34,11 +34,11 @@ ATTEMPTS_MAX = 3
 
 
 class NoLiveRunError(Exception):
-    """The machine cannot make a valid live run. The text is the reason."""
+    """The machine cannot make a valid live run. The error's text says why."""
 
 
 class GridValues(dict[str, Any]):
-    """The value of each axis of a grid, by the name of the axis; another name is an error."""
+    """The value of each axis of a grid, by the name of the axis. An unknown name is an error."""
 
     def __init__(self, grid: str, values: Mapping[str, Any]) -> None:
         super().__init__(values)

@@ -1,7 +1,7 @@
 """Judges the claims of papers.
 
 A claim is one statement of a paper, with a printed value. A measure is a function that returns the
-value from runs. The verdict says whether both values agree. A measured number that was computed
+value from runs. The verdict says whether the two values agree. A measured number that was computed
 from rounded or random numbers has a band: the range of its possible values.
 """
 
@@ -53,7 +53,8 @@ class Verdict(StrEnum):
     SHAPE_ONLY
         The measured value agrees only with the claim's `shape`.
     NOT_REPRODUCED
-        The measured value agrees with none of these, or the claimed event does not occur.
+        The measured value agrees neither with the printed or corrected value nor with the claim's
+        `shape`, or the claimed event does not occur.
     NOT_CHECKABLE
         The claim has no measure.
     NOT_ATTEMPTED
@@ -255,7 +256,7 @@ def _limit(tolerance: float, printed: float) -> float:
 #: The name of the comparison of values of every type.
 _SAME = "same"
 
-#: "Far below" means at most a tenth.
+#: "Far below" means at most this share of the printed value.
 _FAR = 0.1
 
 #: The name of the comparison that checks whether each printed number is in its band.

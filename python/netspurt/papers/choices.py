@@ -88,7 +88,7 @@ def bands(
 
 
 @registered
-def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
+def spurious_by_choice(  # noqa: PLR0913 - a claim gives all these arguments
     bench: Bench,
     *,
     contact: str,

@@ -1,9 +1,9 @@
 """Contacts of spacecraft with relay satellites: the delay of a link over time, from orbits.
 
 A contact is the time in which a spacecraft can communicate over relay satellites. A paper's table
-of contacts names the stations of each contact's path. Its table of orbits describes the stations. A
-pass is a time in which the path has a line of sight. The result of `curve` is stored beside the
-paper, as the file that a link follows.
+of contacts names the stations of each contact's path. The paper's table of orbits describes the
+stations. A pass is a time in which the path has a line of sight. The result of `curve` is stored
+beside the paper, as the file that a link follows.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The name of the line on which data and ACKs may meet, and of the node before it.
+#: The name of the line on which data and ACKs may meet, and the name of the node before this line.
 LINE, BEFORE = "up", "outgoing"
 
 

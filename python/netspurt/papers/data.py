@@ -55,14 +55,14 @@ class Claim:
         claim's unit. But it is a share if the condition is `within`, and a factor if the condition
         is `factor`.
     corrected
-        The value that the paper should have printed, if it contradicts itself.
+        The value that the paper should have printed, if the paper contradicts itself.
     shape
         A weaker condition. If the number does not agree and this condition holds, the claim is
         reproduced in shape only.
     evidence
         The kind of evidence for the measured value.
     note
-        A remark for the reader. If no run can decide the claim, the remark is the reason.
+        A remark for the reader. If no run can decide the claim, the remark says why.
     """
 
     id: str

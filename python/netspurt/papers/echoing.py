@@ -126,7 +126,7 @@ def _rate_of_packets(case: BenchCase) -> float:
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
     """Return whether a queue of `limit` packets bounds the rate of the packets that leave it.
 
-    *Bounded* means that on each path a short transfer without losses has fewer packets per second
+    *Bounded* means that, on each path, a short transfer without losses has fewer packets per second
     with the limit than without it. *Except long and clean* means two things about transfers with
     the limit. Without losses, a long transfer has more packets per second than a short transfer.
     With losses, a long transfer does not have more packets per second than a short transfer.
@@ -201,8 +201,8 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     """Return the mean time that one loss adds to a transfer with segments of `mss` octets [s].
 
-    The mean is over all paths and losses. The table also has other segment sizes. It has the added
-    time in seconds and in minimum round trips.
+    The mean is over all paths and losses. The table has the added time for all segment sizes, in
+    seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")

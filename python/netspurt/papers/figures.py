@@ -52,7 +52,7 @@ def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
 
 
 def _times(curve: Curve) -> Floats:
-    """Return instants over a whole contact [s], also just before and at each step of the delay."""
+    """Return instants over a whole contact [s], and two at each step: just before it, and at it."""
     sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
     even = np.linspace(0.0, curve.lasts, _POINTS)
     return np.sort(np.concatenate([even, np.array(sides).ravel()]))
@@ -61,7 +61,7 @@ def _times(curve: Curve) -> Floats:
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
     """Draw the round trips without queues of one contact, or of all contacts with one relay.
 
-    If all contacts are drawn, a polynomial is fitted to each curve and drawn, too.
+    If all contacts are drawn, a polynomial is fitted to each curve and drawn with the curve.
     """
     from netspurt.plots.ranges import draw_panels
 

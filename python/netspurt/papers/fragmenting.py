@@ -83,7 +83,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
 
 
 def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the difference of two values, as a share of the second and of the first."""
+    """Return the difference of two values twice: as a share of the second, and of the first."""
     return [
         ("measured against", "difference"),
         (f"the smaller, {names[1]}", f"{100 * (a / b - 1):+.1f} %"),
@@ -115,7 +115,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
     The step is the distance from one such size to the next. All sizes up to the size `most` are
-    tried. The value is `None` unless all steps are equal.
+    tried. If the steps are not all equal, the value is `None`.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
@@ -173,7 +173,7 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
 
 
 def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
-    """Return the packets per user octet on the line in the first run, divided by the second's."""
+    """Return the first run's packets per user octet on the line, divided by the second run's."""
     per_octet = []
     for name in runs:
         run = bench.run(name)

@@ -25,7 +25,7 @@ from netspurt.papers.traces import (
 from netspurt.quantities import quantity
 from netspurt.run import Run
 
-#: Instants closer than this [s] count as equal.
+#: Two instants count as equal if the time between them is shorter than this limit [s].
 SAME_INSTANT = 1e-9
 
 
@@ -61,8 +61,8 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
     """Return the time of a packet's n-th duplicate ACK, if only the named packets left then.
 
-    Otherwise the value is `None`. `retransmissions` has the numbers of these packets. If it has
-    none, no packet may have left at that instant.
+    Otherwise the value is `None`. `retransmissions` has the numbers of these packets. If it is
+    empty, no packet may have left at that instant.
     """
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
@@ -213,7 +213,8 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
     """Return the times of the events beside the sender, up to the time `until` [s].
 
-    The keys are kind, packet, and the place among the events of that kind and packet, from 1.
+    The keys are the kind, the packet, and the event's number among the events of that kind and
+    packet, counted from 1.
     """
     segments = at_sender(run)
     seen: dict[tuple[str, int], int] = {}
@@ -295,9 +296,10 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how much longer a link was idle in one run than in another, and the longest ACK delay.
 
-    The runs are `late` and `early`. The ACKs come from the run `late`. Its receiver *dallies* if it
-    delays the ACK of a packet that has arrived. `dallying` is a run whose receiver does this. Only
-    the time before the first retransmission counts.
+    The runs are `late` and `early`. The ACK delay is from the run `late`. A receiver *dallies* if
+    it delays the ACK of a packet that has arrived. For comparison, the table has the longest ACK
+    delay of the run `dallying`, whose receiver dallies. Only the time before the first
+    retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -340,7 +342,7 @@ def _trip_less_packet_time(run: Run, link: str) -> float:
 def _pairs(cases: list[BenchCase], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
     """Return pairs of the grid's runs: the first starts with one packet, the second with four.
 
-    `modules` names the algorithms of loss recovery whose runs are used; an empty text means all.
+    `modules` names the algorithms of loss recovery whose runs are used. An empty text means all.
     """
     wanted = modules.split(",") if modules else None
     with_one_packet: dict[str, tuple[dict[str, Any], Run]] = {}
@@ -504,7 +506,7 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The burst is the first one after some round trips, whose number is `round`. The packets of a
+    The burst is the first one after `round` round trips. The packets of a
     burst leave within a hundredth of a round trip.
     """
     result = bench.run(run)

@@ -32,8 +32,8 @@ Floats = NDArray[np.float64]
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: A distance may be outside the bounds by this much [km], because a real orbit is not exactly
-#: elliptic.
+#: A distance may be outside the bounds by at most this tolerance [km], because a real orbit is not
+#: exactly elliptic.
 _TOLERANCE_KM = 20.0
 
 

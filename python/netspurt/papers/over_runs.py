@@ -68,7 +68,7 @@ def deviations_in_timer(bench: Bench, *, run: str, least: str) -> Measured:
     """Return the median of the difference between the RTO and srtt, in multiples of rttvar.
 
     Values with an rttvar below `least` ticks are left out, because rounding changes them too much.
-    Values during a backoff are left out, too.
+    Values during a backoff are also left out.
     """
     rto = bench.run(run).rto
     srtt, rttvar, rto_s = (rto.seconds(f"{name}_ns") for name in ("srtt", "rttvar", "rto"))

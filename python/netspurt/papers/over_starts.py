@@ -178,11 +178,11 @@ def long_vary_more(bench: Bench) -> Measured:
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return two factors by which these contacts vary more than others: in round trips, throughput.
+    """Return by which factors these contacts vary more than others: in round trips, in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
-    other contacts without handoffs. For throughputs, it is the minimum factor over all sizes, with
-    the coarse clock.
+    other contacts without handoffs. For throughputs, the result is the minimum factor over all
+    sizes, with the coarse clock.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -303,7 +303,7 @@ def order_by_spread(bench: Bench, *, contact: str) -> Measured:
 # Transfers with other values: a constant delay, and a minimum RTO.
 
 
-def _varied(  # noqa: PLR0913 - a case of the study, and its differences
+def _varied(  # noqa: PLR0913 - all these describe one case
     bench: Bench,
     contact: str,
     size: int,
@@ -396,8 +396,8 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
     """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
-    There is also none with any larger value in the list `floors`. If there is one with the largest
-    value, the result is `None`. `floors` are in seconds and ascend.
+    With each larger value in the list `floors`, there is no spurious retransmission either. If even
+    the largest value has one, the result is `None`. `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 #: The limits above which a net may fragment, in octets. With the last limit, 256 octets become two
 #: fragments and not three.
 _MTUS = (125, 132, 140)
-#: The minimum delay per octet on a line [s]: 10 Mbit/s.
+#: The minimum delay per octet on a line [s], at a rate of 10 Mbit/s.
 _DELAY_PER_OCTET_MIN = 8e-7
 #: The maximum overhead of a frame, in octets.
 _OVERHEAD_MAX = 60_000
@@ -184,7 +184,7 @@ capture = false
 def _two_lines(path: SimulatedPath) -> list[str]:
     """Return the links: an access line at each end, which fragments, and the backbone.
 
-    If long datagrams wait, there is also a link at each end on which they wait.
+    If long datagrams wait, there is one more link at each end, on which they wait.
     """
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'

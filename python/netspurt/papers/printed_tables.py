@@ -127,7 +127,7 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
-    """Count the paths with two lines whose line of short probes is steeper than the other line."""
+    """Count the paths whose line of short probes is steeper than their line of long probes."""
     with_two_lines = [
         path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1
     ]

@@ -18,7 +18,7 @@ from netspurt.table import Table
 
 
 def one_way(echo_probes: Table) -> NDArray[np.float64]:
-    """Return half of the round trip of each probe, in seconds; NaN if there was no answer."""
+    """Return half of the round trip of each probe, in seconds. Without an answer, it is NaN."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 
@@ -72,7 +72,7 @@ def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return the time from a lost probe to the next probe [s].
 
     The value is `None` if the number of lost probes differs from the argument `lost`, or if this
-    time is not equal for all of them.
+    time is not equal for all lost probes.
     """
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)

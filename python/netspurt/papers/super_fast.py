@@ -207,7 +207,7 @@ def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
 
 
 def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
-    """Return a measure of each case, by the place of the loss and the sender."""
+    """Return a measure of each case, by the labels of the loss and of the sender."""
     first, second = swept.order
     cases = swept.cases
     return {

@@ -290,8 +290,8 @@ def _printed_wait(surrogates: PaperSurrogates, name: str) -> float:
 def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
     """Return one estimator's lead over another in points of efficiency, for each variant.
 
-    The lead is on the runs that have probes of mixed lengths and have losses. The table also has
-    the lead on all runs with mixed lengths.
+    The lead is the lead on runs that have losses and probes of mixed lengths. The table has this
+    lead, and the lead on all runs with mixed lengths.
     """
     surrogates = _surrogates(bench)
     mixed = [name for name, row in surrogates.rows.items() if row.run.octets is None]
@@ -368,7 +368,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the places, from 1, of the delays that are longer than the timers armed for them."""
+    """Return the numbers, from 1, of the delays that are longer than the timers armed for them."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

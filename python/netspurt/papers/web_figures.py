@@ -34,7 +34,7 @@ _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
 }
 #: A later round trip is unusual if it exceeds the handshake's round trip multiplied by this factor.
 _UNUSUAL_FACTOR = 3.0
-#: An idle time longer than this counts as a timeout if nothing else explains it [s].
+#: An idle time above this limit [s] counts as a timeout if nothing else explains the idle time.
 _TIMEOUT_S = 0.5
 
 

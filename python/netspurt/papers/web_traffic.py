@@ -96,7 +96,7 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
 
 
 def _padded(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
-    """Return the cells as a row. Empty cells make it as long as the rows above it."""
+    """Return the cells as a row. Empty cells make the row as long as the rows above it."""
     return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 

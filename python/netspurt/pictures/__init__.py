@@ -66,9 +66,10 @@ _OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput"
 
 
 def busier(tables: Tables, flow: str | None = None) -> str | None:
-    """Return the direction of a flow in which more octets were acknowledged; forward if equal.
+    """Return the direction of a flow in which more octets were acknowledged.
 
-    The result is `None` if the flow is not known. The default is the first flow.
+    If both directions are equal, the result is forward. If the flow is not known, the result is
+    `None`. By default, the flow is the first flow.
     """
     flows = optional(tables, "flows")
     if flows is not None and len(flows):

@@ -49,7 +49,7 @@ _LINES = 40
 KINDS = ("bar", "line", "heat-map", "dot")
 
 
-def of_cases(  # noqa: PLR0913 - what to draw, and how
+def of_cases(  # noqa: PLR0913 - callers choose all these
     kind: str,
     figures: Figures,
     names: Sequence[str],

@@ -46,7 +46,7 @@ class Steady(Protocol):
         """The median of the values in the period."""
 
 
-def periods(  # noqa: PLR0913 - a series, its periods and its labels
+def periods(  # noqa: PLR0913 - the picture shows all these
     t_s: ArrayLike,
     values: ArrayLike,
     found: Sequence[Steady],

@@ -9,7 +9,7 @@ from netspurt.pictures.view import DIRECTIONS, Tables, captured
 #: In Linux's estimator, rttvar stands for four mean deviations and is at least rto_min.
 _LINUX = "rttvar of Linux (4 mean deviations, at least rto_min)"
 
-#: The kernel's `tcpi_rttvar` is its mean deviation, and not its own rttvar.
+#: The kernel's `tcpi_rttvar` is the kernel's mean deviation, and not the kernel's own rttvar.
 _KERNEL = "mean deviation (tcpi_rttvar)"
 
 

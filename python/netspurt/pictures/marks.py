@@ -163,7 +163,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values, shape (n,). If `steps` is true, they hold until the next."""
+    """An area between two values, shape (n,). If `steps` is true, values hold until the next."""
 
     x: Floats
     low: Floats
@@ -329,8 +329,8 @@ def _with_margin(
 ) -> tuple[float, float]:
     """Return ends with a margin beyond them.
 
-    The margin is a part of the whole axis. So the ends in the list `given` count, too: they are the
-    ends of the axis that are set.
+    The margin is a part of the whole axis. The list `given` has the ends of the axis that are
+    already set. So the whole axis contains these ends.
     """
     low, high = min(*ends, *given), max(*ends, *given)
     if log and low > 0:

@@ -59,8 +59,8 @@ _PREFIXED = {
 ELAPSED = "elapsed"
 
 #: The minimum span [s] of an axis in hours or in minutes, and the size [s] and name of the unit.
-#: The script of an HTML report uses the same values. The shorter span is also the minimum of a
-#: duration that is written in minutes or hours.
+#: The script of an HTML report uses the same values. A duration is written in minutes or hours if
+#: it is at least as long as the shorter span.
 LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 

@@ -11,10 +11,10 @@ from netspurt.pictures.steps import steps
 from netspurt.pictures.view import Tables, View, pick
 from netspurt.table import Table
 
-#: A queue without drops is shown if it held more packets than this.
+#: A queue without drops is shown if it held more than this number of packets.
 _FEW = 5
 
-#: If there are more drops than this, their marks are smaller.
+#: If there are more than this number of drops, the marks of drops are smaller.
 _DROPS = 200
 
 
@@ -81,7 +81,7 @@ def _queue(
 
 
 def _end(run: Tables, ways: list[Table]) -> float:
-    """Return when the last queue had emptied [s]; the end of the run if a queue did not empty."""
+    """Return when the last queue had emptied [s], or the end of the run if one did not empty."""
     ways = [states for states in ways if len(states)]
     if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
         return run.stop_ns / 1e9

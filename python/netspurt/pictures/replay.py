@@ -35,7 +35,7 @@ _LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
     (ink, dashed) for dashed in (False, True) for ink in SERIES
 )
 
-#: If there are fewer probes than this, their delays have larger dots.
+#: If there are fewer than this number of probes, their delays have larger dots.
 _FEW = 2000
 
 if TYPE_CHECKING:

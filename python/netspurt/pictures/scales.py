@@ -13,7 +13,7 @@ _TENS = 20
 
 
 def placed(values: Floats, scale: Scale) -> Floats:
-    """Return the places of values on an axis. A logarithmic axis has zeros at `scale.zero`."""
+    """Return the positions of values on an axis. A logarithmic axis has zeros at `scale.zero`."""
     return values if scale.zero is None else np.where(values == 0, scale.zero, values)
 
 

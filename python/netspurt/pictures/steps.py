@@ -6,7 +6,7 @@ import numpy as np
 
 from netspurt.pictures.marks import Band, Floats, Ink, Mark, Polyline
 
-#: A line with more changes than this is drawn as a band and a mean over spans of time.
+#: A line with more than this number of changes is drawn as a band and a mean over spans of time.
 _CHANGES = 400
 #: The mean number of changes in a span, and the maximum number of spans. If there would be more
 #: spans, each span has more changes.
@@ -15,7 +15,7 @@ _SPANS = 250
 
 
 def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) -> list[Mark]:
-    """Return a line of values; if they change too often, a band of their ranges and their mean.
+    """Return a line of values, or a band of their ranges and their mean if they change too often.
 
     Parameters
     ----------

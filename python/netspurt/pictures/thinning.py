@@ -44,7 +44,7 @@ def merged(bars: Floats) -> Floats:
 
 
 def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
-    """Return the places of the points to draw: all points, or one point in each cell of a grid.
+    """Return the indices of the points to draw: all points, or one point in each cell of a grid.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def last_of_columns(t: Floats) -> NDArray[np.intp]:
-    """Return the places of the points of a rising line to draw: all, or the last in each column."""
+    """Return the indices of the points of a rising line to draw: all, or each column's last one."""
     if len(t) <= MOST:
         return np.arange(len(t))
     return np.flatnonzero(np.diff(_columns(t), append=COLUMNS))

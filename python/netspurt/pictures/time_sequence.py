@@ -110,7 +110,7 @@ def _empty_corner(
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the wanted node; by default the sender's node if it saw the flow, else the first."""
+    """Return the wanted node. By default, it is the sender's node if recorded, or the first one."""
     spied = set(run.table("segments")["node"].tolist())
     nodes = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in nodes:

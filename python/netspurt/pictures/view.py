@@ -61,7 +61,7 @@ class View:
 
     @property
     def sends(self) -> str:
-        """The direction of a flow that the picture shows; forward if the view has none."""
+        """The direction of a flow that the picture shows, or forward if the view has none."""
         return self.direction or DIRECTIONS[0]
 
     @property
@@ -111,7 +111,7 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the name `wanted` of a column of names; by default the first name of the column.
+    """Return the name `wanted` of a column of names, or the first name if `wanted` is `None`.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def acknowledgments(segments: Table) -> Table:
 
 
 def direction_with_more(sums: Table | None) -> str | None:
-    """Return the direction in which more octets were acknowledged; forward if both have the same.
+    """Return the direction in which more octets were acknowledged, or forward if both are equal.
 
     `sums` has rows of the table `flows`. The result is `None` if there are no rows, or no column
     `acked_bytes`.
@@ -218,7 +218,7 @@ def connection_of(flow: str) -> int:
 
 
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether a capture saw this connection closed or reset; false for the flow of a run."""
+    """Return whether a capture saw this connection closed or reset. A run gives false."""
     connections = captured(run)
     if connections is None:
         return False

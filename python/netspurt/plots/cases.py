@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "draw_cases"]
 
 
-def draw_cases(  # noqa: PLR0913 - what to draw, and where
+def draw_cases(  # noqa: PLR0913 - callers choose all these
     kind: str,
     figures: Figures,
     names: Sequence[str],

@@ -16,7 +16,7 @@ from netspurt.plots.marks import draw_picture
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
 
 
-def draw_periods(  # noqa: PLR0913 - what to draw, and where
+def draw_periods(  # noqa: PLR0913 - callers choose all these
     t_s: ArrayLike,
     values: ArrayLike,
     periods: Sequence[Steady],
@@ -43,7 +43,7 @@ def draw_periods(  # noqa: PLR0913 - what to draw, and where
     return _drawn(shown, title, ax, size)
 
 
-def draw_lengths_of_periods(  # noqa: PLR0913 - what to draw, and where
+def draw_lengths_of_periods(  # noqa: PLR0913 - callers choose all these
     lengths: Mapping[str, ArrayLike],
     *,
     title: str,

@@ -32,7 +32,7 @@ _SHAPES = {
     "dot": "o", "square": "s", "ring": "o", "cross": "x", "up": "^", "down": "v", "tick": "|",
 }  # fmt: skip
 
-#: More points than this are drawn as an image in vector files.
+#: More than this number of points are drawn as an image in vector files.
 _VECTORS = 2_000
 
 

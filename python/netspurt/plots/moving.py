@@ -319,7 +319,7 @@ def _draw(axes: Axes, panel: LinkPanel, dead: Sequence[Span], limits: tuple[floa
         style |= {"linewidth": _THIN} if len(t) > _DENSE else {}
         axes.plot(t, scaled, **style)
         inside = (t >= limits[0]) & (t <= limits[1])
-        # The value in force at the beginning of the span counts, too.
+        # The value in force at the beginning of the span belongs to the values of the span.
         before = np.flatnonzero(t <= limits[0])[-1:]
         shown.append(np.concatenate((scaled[inside], scaled[before])))
     axes.grid(visible=True, color="#ececec", linewidth=0.8)

@@ -23,7 +23,7 @@ _NUMBERED = 20
 _AT_END = 0.01
 
 
-def draw_passes(  # noqa: PLR0913 - each is a choice of its own
+def draw_passes(  # noqa: PLR0913 - callers choose all these
     passes: Sequence[tuple[Floats, Floats]],
     span_s: float,
     *,

@@ -20,7 +20,7 @@ _PANEL = (3.2, 2.1)
 _ACROSS = 4
 
 
-def draw_ranges(  # noqa: PLR0913 - each is a choice of its own
+def draw_ranges(  # noqa: PLR0913 - callers choose all these
     groups: Sequence[str],
     series: Mapping[str, Sequence[Range]],
     *,

@@ -30,7 +30,7 @@ def _drawn(picture: Picture, title: str, ax: Axes | None, size: Size | None) -> 
     return figure
 
 
-def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
+def draw_cdfs(  # noqa: PLR0913 - callers choose all these
     series: Mapping[str, ArrayLike],
     *,
     title: str,
@@ -40,7 +40,7 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with the distribution of values, a line for each name.
+    """Return a figure with a line for the distribution of each site's values.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
     return _drawn(shown, title, ax, size)
 
 
-def draw_throughput(  # noqa: PLR0913 - what to draw, and where
+def draw_throughput(  # noqa: PLR0913 - callers choose all these
     t_s: ArrayLike,
     throughput_bps: ArrayLike,
     level_of: ArrayLike,
@@ -80,7 +80,7 @@ def draw_throughput(  # noqa: PLR0913 - what to draw, and where
     return _drawn(shown, title, ax, size)
 
 
-def draw_idle(  # noqa: PLR0913 - what to draw, and where
+def draw_idle(  # noqa: PLR0913 - callers choose all these
     idle_s: ArrayLike,
     throughput_bps: ArrayLike,
     waited_for: Sequence[str] | NDArray[np.str_],

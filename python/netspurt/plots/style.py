@@ -198,11 +198,11 @@ def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
         axes.tick_params(axis="x", labelrotation=25)
 
 
-#: A logarithmic axis has evenly spaced numbers if the ratio of its ends is smaller than this.
+#: A logarithmic axis has evenly spaced numbers if the ratio of its ends is below this limit.
 _SHORT = 6
 
-#: A horizontal logarithmic axis has one number for each decade if the ratio of its ends is larger
-#: than this.
+#: A horizontal logarithmic axis has one number for each decade if the ratio of its ends is above
+#: this limit.
 _WIDE = 5_000
 
 

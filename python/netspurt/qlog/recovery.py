@@ -68,7 +68,7 @@ def _metrics(recorded: dict[str, Table | None]) -> Events:
     return Events("metrics", t[has_members], data[has_members])
 
 
-def _changes(  # noqa: PLR0913 - a metric, its instants, its values, and two choices
+def _changes(  # noqa: PLR0913 - a metric needs all these
     name: str, t: Whole, table: Table, values: Whole, *, in_ms: bool = False, always: bool = False
 ) -> Texts:
     """Return a metric at the instants `t`, with an empty text where it did not change.

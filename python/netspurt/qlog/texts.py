@@ -60,7 +60,7 @@ def of(*members: Texts) -> Texts:
 
 
 def grouped(values: Texts, groups: NDArray[np.intp], count: int) -> Texts:
-    """Return each group's texts as a JSON array, in order; an empty text if the group has none.
+    """Return each group's texts as a JSON array, in order, or an empty text for an empty group.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
 
 
 def _busier(segments: Table) -> dict[tuple[str, str], str]:
-    """Return for each flow and node the direction with more octets of data; forward if equal."""
+    """Return for each flow and node the direction with more data, or forward if both have equal."""
     flow, node = segments["flow"], segments["node"]
     codes = [np.unique(column, return_inverse=True)[1] for column in (flow, node)]
     pairs = np.stack(codes)

@@ -215,7 +215,7 @@ def _with_interval(best: Summary, shown: Shown) -> str:
 
 
 def chance(comparisons: int) -> str:
-    """Return the sentence on verdicts that chance alone gives; empty for under ten comparisons."""
+    """Return the sentence on verdicts that chance alone gives, or nothing below ten comparisons."""
     if comparisons < 10:
         return ""
     return (

@@ -67,7 +67,7 @@ def capture_part(
 ) -> tuple[Part, Found]:
     """Return the part for a capture, and its flows.
 
-    `side` is the place of the capture in a comparison.
+    `side` is the index of the capture in a comparison.
     """
     if found.tcp == 0:
         problem = f"{plain(found.path)}: the capture has no packets of TCP to report"
@@ -153,8 +153,7 @@ def _directions(found: Explained) -> Rows:
     """Return the table of the directions with data.
 
     The connections that waited longest for timers and repair are first. Directions with equal waits
-    are sorted by their retransmissions, and if these are equal too, by their data; the direction
-    with the most is first.
+    are sorted by their retransmissions, and then by their data, the most first.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
     waited_s = _waited_s(found)

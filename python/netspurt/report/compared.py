@@ -49,8 +49,8 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     The times of each direction count from its first data. If both are runs, the directions with
     equal names are compared segment by segment. If at least one of the two is a capture, or if no
     names are equal, one direction of each is compared: the direction with the most data. If these
-    directions of two captures belong to the same connection, the section says instead what both
-    captures together show of this connection.
+    directions of two captures belong to the same connection, they are not compared. Then the
+    section says what both captures together show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -131,7 +131,7 @@ _ANSWER_SENTENCES = 2
 
 
 def _shared_connection(subjects: Sequence[Subject]) -> list[str]:
-    """Return sentences on the connection that both captures hold; empty if there is none."""
+    """Return sentences on the connection that both captures hold, or none if they share none."""
     captures = [one.run for one in subjects if isinstance(one.run, Explained)]
     if len(captures) < len(subjects):
         return []
@@ -279,9 +279,10 @@ class _Compared:
     told
         The result of the comparison.
     cause
-        Why the two differ; empty if this is not known, or if they do not differ.
+        Why the two runs or captures differ. Empty if the reason is not known, or if they do not
+        differ.
     at_s
-        When they first differ [s]; infinite if they never do.
+        When the two runs or captures first differ [s]. Infinite if they never differ.
     """
 
     names: tuple[str, str]

@@ -44,7 +44,7 @@ def is_kept(mark: Mark) -> bool:
 
 
 def count(mark: Mark) -> int:
-    """Return the number of points or bars of a mark; 0 for a mark of another type."""
+    """Return the number of points or bars of a mark, or 0 for a mark of another type."""
     if isinstance(mark, Points):
         return int(np.count_nonzero(~np.isnan(mark.y)))
     return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0
@@ -149,7 +149,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
-    """Return the indices of the points to draw, in the order of x; None if all stay as they are."""
+    """Return the indices of the points to draw, in the order of x, or None to draw all points."""
     heights = _heights(mark)
     if heights is None or not hasattr(mark, "x"):
         return None

@@ -158,7 +158,7 @@ def _in_columns(line: str) -> bool:
 
 
 def _wide_class(lines: Sequence[str]) -> str:
-    """Return the class that prints wide tables in a smaller font; empty for narrow tables."""
+    """Return the class that prints wide tables in a smaller font, or nothing for narrow tables."""
     widest = max((len(line) for line in lines if _in_columns(line)), default=0)
     if widest <= _WIDTH_USUAL:
         return ""
@@ -231,7 +231,7 @@ def _table(rows: Rows, spot: Spot, prefix: str = "") -> str:
 
 
 def _place(rows: Rows, n: int, group: int) -> str:
-    """Return the place of a row as an attribute of HTML; empty if the row has no place."""
+    """Return the place of a row as an attribute of HTML, or nothing if the row has no place."""
     place = rows.places[n] if rows.places else None
     if place is None:
         return ""

@@ -116,7 +116,7 @@ def _title(sections: Sequence[Section]) -> str:
 
 
 def _contents(sections: Sequence[Section]) -> str:
-    """Return the list of contents; empty if the page has one subject."""
+    """Return the list of contents, or an empty text if the page has one subject."""
     every = [(n, section) for n, section in enumerate(sections) if not section.within]
     if len(every) < 2:
         return ""
@@ -175,7 +175,7 @@ def _kinds(group: Group) -> dict[str, None]:
 
 
 def _thinned(pictures: Collection[Picture], share: float) -> str:
-    """Return the sentence on marks that the page leaves out; empty if it has all."""
+    """Return the sentence on marks that the page leaves out, or nothing if it has all marks."""
     if share >= 1.0:
         return ""
     every, kept = numbers(pictures), kept_of(pictures, share)

@@ -131,7 +131,7 @@ class Rows:
         The text for a table without rows.
     sections
         For each row, the section that the row leads to: 1 for the first section after the section
-        of the table, and so on; 0 for no section. The sequence is empty if no row leads to a
+        of the table, and so on. 0 means no section. The sequence is empty if no row leads to a
         section.
     elsewhere
         A sentence that says where the reader finds all rows.
@@ -163,7 +163,7 @@ class Part:
     Attributes
     ----------
     name
-        Its name on the page.
+        The name of the run, capture, sweep or recording on the page.
     answer
         The answer to the first question of a reader. The page emphasizes it.
     words

@@ -43,11 +43,11 @@ class Drawn:
     side: int = 0
 
     def place(self, direction: FlowDirection, x: float, y: float) -> Place | None:
-        """Return a place in the pictures of a direction, or `None` if it has no pictures."""
+        """Return a place in a direction's pictures, or `None` if the direction has no pictures."""
         return Place(self.side, direction.name, x, y) if direction.name in self.names else None
 
 
-#: An instant, the cells of a row, and its place in the pictures.
+#: The instant of a row, the row's cells, and the row's place in the pictures.
 _Cells = tuple[float, tuple[str, ...], Place | None]
 
 
@@ -98,7 +98,7 @@ def spurious_rows(run: Tables, every: list[FlowDirection], drawn: Drawn) -> Rows
 def _without_spurious(run: Tables, *, some: bool) -> str:
     """Return the text for a table of spurious retransmissions that has no rows.
 
-    The table `flows` also counts retransmissions that were not recorded.
+    The table `flows` counts all retransmissions, even if their packets were not recorded.
     """
     flows = run.table("flows")
     if count := int(flows["spurious"].sum()):

@@ -62,7 +62,7 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: Room = ROO
 def run_part(
     run: Run, name: str, lines: Sequence[str], room: Room, side: int = 0
 ) -> tuple[Part, Found]:
-    """Return the part for a run, and the flows. `side` is the place of the run in a comparison."""
+    """Return the part for a run, and the flows. `side` is the index of the run in a comparison."""
     found = flows_of(run, _KINDS, room) if len(run.flows) else Found((), ())
     every = directions_with_data(run) if len(run.flows) else []
     drawn = Drawn({flow.name for flow in found.flows}, side)
@@ -143,7 +143,7 @@ def _ended(run: Run, ends: NDArray[np.float64]) -> str:
 
 
 def _to_the_ms(seconds: float) -> str:
-    """Return a time to the millisecond; a long time also in hours and minutes."""
+    """Return a time to the millisecond. A long time is repeated in hours and minutes."""
     told = f"{seconds:,.3f} s"
     return f"{told} ({span(seconds)})" if is_long(seconds) else told
 

@@ -53,7 +53,7 @@ _MOST_MEASURES = 6
 #: labels, the picture is a heat-map.
 _LINES = 8
 
-#: The labels of an axis are compared if there are at most this many.
+#: The labels of an axis are compared if the axis has at most this number of labels.
 _COMPARED = 24
 
 
@@ -331,7 +331,7 @@ def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
 
 
 def _groups(sweep: _Sweep) -> Iterator[Group]:
-    """Yield pictures of each measure: one if one or two axes vary, else one for each axis."""
+    """Yield one picture of each measure if one or two axes vary, else one picture for each axis."""
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]

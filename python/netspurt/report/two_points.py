@@ -46,7 +46,7 @@ def _places(captures: Sequence[Explained], numbers: Sequence[int]) -> list[tuple
 def sentences(
     captures: Sequence[Explained], numbers: Sequence[int], names: Sequence[str]
 ) -> list[str]:
-    """Return sentences on a connection that two captures hold; empty if the connections differ.
+    """Return sentences on a connection that two captures hold, or none if the connections differ.
 
     Parameters
     ----------

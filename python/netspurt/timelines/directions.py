@@ -14,8 +14,8 @@ from netspurt.delays import Delays
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
-#: The numbers that `lost_direction` has for probes that were lost forward or in reverse. For a lost
-#: probe, it has 0 if the direction is not known.
+#: The numbers that `lost_direction` has for probes that were lost forward or in reverse. The number
+#: is 0 for a lost probe if the direction of its loss is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.

@@ -19,10 +19,10 @@ class TimelineError(ValueError):
     file
         The file.
     line, column
-        The place, counted from 1; `None` if the error concerns the whole file.
+        The line and column, counted from 1. Both are `None` if the error concerns the whole file.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of an error
+    def __init__(  # noqa: PLR0913 - an error has all these parts
         self,
         message: str,
         fix: str,

@@ -87,7 +87,7 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     ------
     ValueError
         If one of the files already has both directions, if only one file has a delay or a rate, or
-        if the values of the files change between two points in different ways.
+        if the values of one file have steps and the values of the other have straight lines.
     """
     timelines = forward, reverse
     for timeline in timelines:

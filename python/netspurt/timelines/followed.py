@@ -62,7 +62,7 @@ def read_followed(text: str, name: str) -> Timeline:
 def is_followed(file: Path) -> bool:
     """Return whether a file has keys, and all these keys may be in a file that links follow.
 
-    False if the file cannot be read, or is not TOML.
+    The result is false if the file cannot be read, or is not TOML.
     """
     try:
         content = values_of(file.read_text(encoding="utf-8"))

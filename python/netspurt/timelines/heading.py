@@ -62,7 +62,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a line: its text, and the place of the text in the line, from 1."""
+    """A cell of a line: its text, and the column at which the text begins, counted from 1."""
 
     text: str
     column: int
@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of values: its name, place from 0, kind, factor as in `_VALUES`, and directions."""
+    """A column of values: its name, index from 0, kind, factor as in `_VALUES`, and directions."""
 
     name: str
     place: int

@@ -152,7 +152,8 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     with the first crossing of a later probe. If another answered probe crossed in between, the
     reverse direction worked at that instant. So the outage begins after the last such crossing.
     """
-    # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
+    # For each probe, the earliest crossing of this probe and of all later probes. The last value is
+    # NaN.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
     crossings_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
     outages = []

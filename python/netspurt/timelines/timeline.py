@@ -53,8 +53,8 @@ class Way:
     loss
         Instants, each with the probability of loss from then on; or a single probability.
     bit_errors
-        Instants, each with the bit error rate from then on. The file has it only if `loss` is
-        empty.
+        Instants, each with the bit error rate from then on. The file has bit error rates only
+        if `loss` is empty.
     opportunities
         Instants at which 1500 octets are delivered. After the last one, the series repeats.
     outages

@@ -75,7 +75,7 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
 
 
 def silence_at_end(way: Way, length_ns: int) -> int:
-    """Return the length of the outage at the end of a trace [ns]; 0 if there is none."""
+    """Return the length of the outage at the end of a trace [ns], or 0 without such an outage."""
     t, bits = _offered(way, length_ns)
     return int(t[-1] - t[np.searchsorted(bits, bits[-1])])
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from netspurt.truth.labels import Label
 from netspurt.truth.pcapng import Packet, read_packets
 
-#: The maximum difference of matching timestamps [ns]. Some formats have only microseconds.
+#: The maximum difference of matching timestamps [ns]. Some formats store only whole microseconds.
 _DIFFERENCE_MAX_NS = 1000
 
 #: The columns of the table `retransmissions` that are read.

@@ -130,7 +130,7 @@ def _endless(path: str, stacks: Mapping[str, Any], live: bool, seed: int) -> Ite
         )
 
 
-def _case(  # noqa: PLR0913 - the parts of a case
+def _case(  # noqa: PLR0913 - a case has all these parts
     path: str, number: int, stack: str, settings: Mapping[str, Any], live: bool, seed: int
 ) -> Case:
     values = {f"flows.{FLOW}.{key}": value for key, value in settings.items() if key != _OFFLOAD}

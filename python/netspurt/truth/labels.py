@@ -41,7 +41,7 @@ class Label:
     flow, direction
         The flow and the direction of the packet, as in the tables of runs.
     source, destination
-        The address and the port of the end that sent the packet, and those of the other end.
+        The address and the port of the end that sent the packet, and of the end that it is sent to.
     seq, len_bytes
         The first octet, counted from the number of the SYN, and the number of octets of payload.
     cause

@@ -126,7 +126,7 @@ function shapeOf(mark) {
   return mark.rank >= 2.5 ? SHAPES[mark.ink] || "dot" : "dot";
 }
 
-// With more values than this per point of the page, a stepped line would look like a filled block.
+// With more than this number of values per point of the page, a stepped line would look like a filled block.
 const CROWD = 2;
 
 // Whether a stepped line has more values than `CROWD` allows.

@@ -8,7 +8,7 @@ const APART_HEIGHT = 300;
 // The height of the title of the x axis.
 const TITLE_HEIGHT = 16;
 const CROWDED = "shaded: the range of a line that changes often, around its mean; zoom in for all values";
-// The cursor reads the nearest mark if it is not farther from the pointer than this, in points of the page.
+// The cursor reads the nearest mark if the mark is within this distance of the pointer, in points of the page.
 const REACH = 24;
 
 class Panel {
