@@ -154,7 +154,7 @@ def test_an_interval_contains_its_value_and_no_impossible_values(
     assert found == Interval(0.2, *ends, 0.9, 7)
 
 
-def test_a_probe_that_leaves_when_the_first_answer_arrives_has_a_timer_with_a_sample() -> None:
+def test_a_timer_has_a_sample_as_soon_as_an_answer_arrives() -> None:
     delays = ns.Delays.of([0.5, None, 0.1, 0.1], sent=[0.0, 0.25, 0.5, 1.0])
     # The first answer arrives at 0.5 s.
     assert learnt(delays, "causal").tolist() == [False, False, True, True]

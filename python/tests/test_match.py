@@ -351,7 +351,7 @@ def test_the_error_names_the_file_that_is_not_a_capture(
         assert f"error: {tmp_path / 'text.txt'}: neither pcap nor pcapng" in result.stderr
 
 
-def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
+def test_a_capture_is_matched_up_to_its_cut_with_a_warning(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"

@@ -102,7 +102,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_link_that_follows_the_timeline_of_slots_gives_the_same_run_as_the_slots(
+def test_a_written_timeline_of_slots_gives_the_same_run_as_the_slots(
     name: str, tmp_path: Path
 ) -> None:
     """A slot is a period of 15 s. The path changes at the boundaries between slots."""

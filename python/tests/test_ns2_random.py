@@ -70,7 +70,7 @@ def test_at_least_150_cases_count_and_at_least_15_of_each_sender() -> None:
     assert min(clear.values()) >= 15
 
 
-def test_the_cases_have_all_values_of_eight_settings_and_many_have_losses_or_delay_steps() -> None:
+def test_the_cases_have_all_values_of_eight_settings() -> None:
     for name, values in {
         "tick": {0.5, 0.1, 0.01, 0.001},
         "minrto": {0, 0.2, 1},

@@ -195,9 +195,7 @@ def swept(sweep: ns.Sweep, folder: Path, threads: int) -> dict[str, list[Any]]:
     return {name: cases[name].tolist() for name in cases}
 
 
-def test_a_sweep_has_the_same_results_on_one_thread_on_three_threads_and_in_a_copy(
-    place: Path,
-) -> None:
+def test_threads_and_copies_do_not_change_the_results_of_a_sweep(place: Path) -> None:
     (place / "sweep.toml").write_text(SWEPT)
     sweep = ns.Sweep.of(load("sweep.toml"))
     assert sweep.labels["timer"] == ["own.py:Own", "rfc6298:min=200ms"]

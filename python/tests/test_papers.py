@@ -107,7 +107,7 @@ def test_where_the_document_has_a_mistake_a_run_gives_the_corrected_value(
     assert verdicts[name]["note"]
 
 
-def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick_and_not_on_the_recovery(
+def test_the_tick_decides_the_gain_of_a_start_with_four_packets(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]

@@ -175,9 +175,7 @@ def test_a_report_lists_all_bursts_and_a_second_report_is_equal_byte_for_byte(
     assert first.count("█") > 60
 
 
-def test_a_report_on_the_file_of_a_probe_has_the_histogram_that_the_probe_showed(
-    netspurt: Command,
-) -> None:
+def test_a_probe_and_the_report_on_its_file_show_equal_histograms(netspurt: Command) -> None:
     path = ROOT / "data" / "probe.jsonl"
     watch = Watch([])
     for line in path.read_text().splitlines()[:-1]:

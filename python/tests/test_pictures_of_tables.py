@@ -127,7 +127,7 @@ def test_queues_with_drops_or_over_5_packets_are_shown(
     assert list(lines) == names
 
 
-def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
+def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
     states = queue(*lengths("l", 7, 3, 0), *lengths("l", 9, direction="reverse"))
     lost = drops({"t_ns": 1500 * MS}, {"t_ns": 2000 * MS}, {"t_ns": 500 * MS})
     shown = picture(Tables(states, lost), "queue")
@@ -403,7 +403,7 @@ def test_a_time_sequence_without_packets_says_what_is_missing() -> None:
         time_sequence(*STORY, {"flow": "g", "node": "b"}, node="b")
 
 
-def test_a_direction_is_shown_as_seen_at_its_sender_and_echo_probes_are_left_out() -> None:
+def test_a_direction_is_shown_as_its_sender_saw_it() -> None:
     reply = {"direction": "reverse", "node": "b"}
     echo = {"flow": "p", "kind": "request"}
     seen = segments(echo, {}, reply | {"node": "a", "way": "in"}, reply)

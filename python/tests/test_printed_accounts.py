@@ -229,9 +229,7 @@ def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_
 # Waits.
 
 
-def test_the_wait_for_a_loss_is_divided_by_the_mean_delay_of_the_answered_probes(
-    tmp_path: Path,
-) -> None:
+def test_waits_for_losses_are_relative_to_the_mean_answered_delay(tmp_path: Path) -> None:
     """The printed mean is the sum of the delays divided by the number of all 512 probes.
 
     If 100 of them are lost, the mean delay of the other 412 is 512/412 of the printed mean.
@@ -264,7 +262,7 @@ def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) ->
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )
-def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_long_delays(
+def test_the_deviation_of_delays_limits_the_possible_spurious_time(
     tmp_path: Path, each_s: float, possible: int
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=8, spurious_s=8 * each_s)
@@ -276,9 +274,7 @@ def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_l
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_a_spurious_time_can_always_be_a_sum_of_delays_if_the_delays_are_below_the_mean(
-    tmp_path: Path,
-) -> None:
+def test_a_spurious_time_of_delays_below_the_mean_is_always_possible(tmp_path: Path) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
     paper = accounts(tmp_path, row)
     assert measured(paper, "charged_delays", table="accounts.csv", probes="512").value == 1
@@ -343,7 +339,7 @@ def test_runs_from_another_host_are_not_compared_with_those_from_the_usual_host(
 
 
 @pytest.mark.parametrize(("efficiency", "value"), [(0.9, [21, 20]), (1, None)])
-def test_the_means_of_busy_and_quiet_runs_count_only_if_busy_runs_are_less_efficient(
+def test_busy_and_quiet_means_count_only_if_busy_runs_are_less_efficient(
     tmp_path: Path, efficiency: float, value: list[float] | None
 ) -> None:
     rows = [*NAMED[:3], NAMED[3] | {"efficiency": efficiency}]

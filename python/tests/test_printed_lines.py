@@ -122,9 +122,7 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_delays_are_sorted_and_the_range_from_2_to_3_includes_its_ends(
-    tmp_path: Path,
-) -> None:
+def test_ratios_of_delays_are_sorted_and_ends_of_ranges_count(tmp_path: Path) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}
     rows = [line(name, *both, 8000) for name, both in ends.items()]
     found = measured(lines(tmp_path, *rows), "length_ratios", table="delays.csv")
@@ -190,9 +188,7 @@ def test_a_delay_between_printed_lengths_lies_on_the_line_of_its_length(tmp_path
 # Lines of delay, together with accounts (the rows of RFC 889's table of runs).
 
 
-def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
-    tmp_path: Path,
-) -> None:
+def test_each_run_gets_the_row_of_its_host_with_the_same_load(tmp_path: Path) -> None:
     paper = paper_with(
         tmp_path,
         delays=[PLAIN, line("X-L", 1, 2, 3), line("X-H", 1, 2, 3)],
@@ -251,9 +247,7 @@ def test_the_largest_error_of_predicted_means_leaves_out_the_runs_that_are_set_a
     assert (row[1], row[-1]) == ("PLAIN", "+10.0 %")
 
 
-def test_a_run_that_another_host_measured_is_not_compared_with_a_line_of_the_usual_host(
-    tmp_path: Path,
-) -> None:
+def test_a_run_from_another_host_is_not_compared_with_the_usual_lines(tmp_path: Path) -> None:
     paper = paper_with(
         tmp_path,
         delays=[PLAIN | {"name": "UCL"}],

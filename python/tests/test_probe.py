@@ -66,9 +66,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 
 
 @namespaces
-def test_a_loop_of_two_echo_services_ends_and_a_service_beyond_loopback_prints_a_warning(
-    tmp_path: Path,
-) -> None:
+def test_two_echo_services_that_answer_each_other_stop(tmp_path: Path) -> None:
     """Two echo hosts that send a datagram back and forth stop after about 1,000 answers each."""
     script = """
 import socket, subprocess, sys, time
@@ -165,9 +163,7 @@ def test_512_echo_probes_measure_the_rate_and_the_delay_of_an_emulated_line(tmp_
     ]
 
 
-def test_timers_beside_a_probe_have_the_same_results_as_in_a_replay_of_its_file(
-    tmp_path: Path,
-) -> None:
+def test_timers_beside_a_probe_and_in_its_replay_have_equal_results(tmp_path: Path) -> None:
     named = ["rfc6298", "mills", "linux", "mills:g=1.1"]
     plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl", kind="udp", port=9)
     if FOUND["ICMP sockets"][0]:

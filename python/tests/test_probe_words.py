@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_no_line_is_printed_for_a_hop_or_an_end_or_a_header_without_a_file() -> None:
+def test_hops_ends_and_headers_without_a_file_print_no_line() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -231,7 +231,7 @@ def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> lis
     ]
 
 
-def test_the_added_delay_of_a_hop_is_the_difference_from_the_last_hop_that_answered() -> None:
+def test_the_added_delay_counts_from_the_last_hop_that_answered() -> None:
     lines = [
         *hop(3, 9.0, 7.0, 30.0, at="10.0.0.3"),
         *hop(1, 2.0, None, at="10.0.0.1"),

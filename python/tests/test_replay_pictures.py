@@ -112,9 +112,7 @@ def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
         assert not ((line.y > border) & (line.y <= made.y.high)).any()
 
 
-def test_each_lost_probe_has_a_mark_at_the_bottom_and_a_timeline_without_losses_has_no_mark(
-    replay: Replay,
-) -> None:
+def test_a_timeline_has_a_mark_at_the_bottom_for_each_lost_probe(replay: Replay) -> None:
     axes = axes_of(replay, "timeline")
     ticks = points(shown(axes)["lost"])
     assert [x for x, _ in ticks] == replay.delays.sent_s[np.isnan(replay.delays.rtt_s)].tolist()
@@ -206,9 +204,7 @@ def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> 
 
 
 @pytest.mark.parametrize(("timers", "ahead"), [(50, 40), (100, 59), (100, 97), (30, 3)])
-def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all(
-    timers: int, ahead: int
-) -> None:
+def test_the_legend_of_a_front_names_at_most_20_timers(timers: int, ahead: int) -> None:
     every: list[Any] = [SimpleNamespace(estimator=str(n)) for n in range(timers)]
     front: Any = SimpleNamespace(algorithms=every, front=lambda: every[:ahead])
     for first in every:
@@ -219,7 +215,7 @@ def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all
         assert places == sorted(places), "the legend must keep the order of the front"
 
 
-def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:
+def test_timers_far_above_all_delays_are_marked_at_the_top() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
     most = float(np.nanmax(made.delays.rtt_s))
     assert float(made["rfc6298"].waits[5:].min()) > 4 * most
@@ -304,9 +300,7 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_the_picture_of_a_front_has_each_timer_at_its_spurious_share_and_its_mean(
-    replay: Replay,
-) -> None:
+def test_a_front_is_drawn_by_spurious_share_and_mean(replay: Replay) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

@@ -167,9 +167,7 @@ def test_the_readout_says_dead_only_while_the_link_is_dead(browser: Any, tmp_pat
         assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
 
 
-def test_the_button_of_a_row_zooms_to_the_mark_of_the_row_and_shows_its_values(
-    browser: Any, page_of_one: Path
-) -> None:
+def test_the_button_of_a_row_zooms_to_the_rows_mark(browser: Any, page_of_one: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     opened(browser, page_of_one)

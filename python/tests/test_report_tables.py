@@ -195,7 +195,7 @@ def test_repairs_are_those_that_a_search_through_all_transmissions_finds() -> No
         ),
     ],
 )
-def test_an_empty_table_says_what_was_lost_and_that_no_loss_of_data_was_repaired_late(
+def test_an_empty_table_of_losses_says_why_it_is_empty(
     gone: list[int], drops: dict[str, Any], words: str
 ) -> None:
     run = run_of([FIRST, (2.0, 1, 1000, "fast")], gone, drops=drops)
@@ -282,9 +282,7 @@ def test_the_cells_of_a_table_are_escaped_and_aligned() -> None:
 
 
 @pytest.mark.parametrize(("more", "words"), [(1, "1 more row"), (1234, "1,234 more rows"), (0, "")])
-def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_rows_are(
-    more: int, words: str
-) -> None:
+def test_a_sentence_counts_the_omitted_rows_and_says_where_they_are(more: int, words: str) -> None:
     rows = Rows("c", ("h",), [("x",)], more=more, elsewhere="`netspurt table` prints all.")
     text = markup(Part("p", tables=[rows]))
     sentence = (

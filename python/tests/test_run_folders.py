@@ -218,7 +218,7 @@ def test_a_run_is_opened_through_a_symbolic_link(folder: Path, tmp_path: Path) -
     assert ns.open_run(tmp_path / "link").title == ns.open_run(folder).title
 
 
-def test_an_opened_run_is_not_saved_again_and_the_error_says_to_copy_its_folder(
+def test_the_error_for_saving_an_opened_run_says_to_copy_its_folder(
     folder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(

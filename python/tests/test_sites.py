@@ -185,7 +185,7 @@ def test_the_cause_of_the_longest_silence_is_found(
     assert (idle.waited_for, round(idle.length_s, 6)) == (waited_for, length)
 
 
-def test_a_silence_of_either_end_is_found_and_needs_two_packets_of_the_silent_end() -> None:
+def test_a_silence_needs_two_packets_of_the_silent_end() -> None:
     packets = conversation()
     assert reaction_s(packets, forward=False) == pytest.approx(0.04)
     assert reaction_s(packets, forward=True) == 0.0
@@ -375,7 +375,7 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 
-def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
+def test_a_capture_is_read_up_to_its_cut_with_a_warning(
     netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     content = (pages_folder / "client.pcapng").read_bytes()

@@ -208,7 +208,7 @@ def test_an_interval_has_a_sign_only_if_it_excludes_zero(
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 17, 60])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_the_tail_probability_at_each_end_of_garwoods_interval_is_half_of_one_minus_the_level(
+def test_each_end_of_garwoods_interval_has_half_of_the_tail_probability(
     count: int, level: float
 ) -> None:
     low, high = poisson_interval(count, level)

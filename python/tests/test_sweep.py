@@ -283,7 +283,7 @@ def test_a_strict_sweep_refuses_a_folder_with_a_failed_case(tmp_path: Path) -> N
         run_sweep(sweep, tmp_path / "s", strict=True)
 
 
-def test_the_guess_of_the_duration_of_a_sweep_does_not_wait_for_an_endless_case() -> None:
+def test_an_endless_case_does_not_delay_the_guess_of_the_duration() -> None:
     text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
     endless = text.replace('send = "100 segments"\n', "")
     began = time.process_time()
@@ -310,7 +310,7 @@ def test_default_chunks_depend_on_the_sweep_and_not_on_the_machine(
     assert folder.chunk == guess_chunk(sweep("2 s", 20)) == 4
 
 
-def test_a_case_that_cannot_be_built_does_not_prevent_a_guess_of_the_chunk_size() -> None:
+def test_an_invalid_case_does_not_prevent_a_guess_of_the_chunk_size() -> None:
     assert guess_chunk(Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))) >= 1
 
 

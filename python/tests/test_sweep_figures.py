@@ -254,7 +254,7 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     assert not list(tmp_path.rglob("*.png"))
 
 
-def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> None:
+def test_a_count_of_zero_in_all_runs_has_an_upper_end() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     cases = two(np.zeros(100), np.zeros(100)) | {"sent": np.full(200, 50.0)}
     old, new = summarise(cases, "timeouts", ["algorithm"], order)
@@ -269,7 +269,7 @@ def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> 
     assert row.difference.high == old.mean.high
 
 
-def test_an_interval_of_zeros_has_an_upper_end_above_zero_only_for_counts_of_several_runs() -> None:
+def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)
@@ -278,7 +278,7 @@ def test_an_interval_of_zeros_has_an_upper_end_above_zero_only_for_counts_of_sev
     assert np.isnan([row.mean.low, row.mean.high]).all()
 
 
-def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_events() -> None:
+def test_a_count_equal_in_all_runs_allows_for_unseen_events() -> None:
     cases = two(np.zeros(9), np.ones(9))
     old, new = summarise(cases, "timeouts", ["algorithm"], ALGORITHMS)
     bound = old.mean.high
@@ -324,7 +324,7 @@ def of_sizes(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
     }
 
 
-def test_a_small_group_without_an_event_is_rarely_called_better_if_the_rates_are_equal() -> None:
+def test_a_small_group_without_events_is_rarely_called_better() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     rng = np.random.default_rng(5)
     told = 0

@@ -239,7 +239,7 @@ def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
         ([70, 70], [63, 70], []),
     ],
 )
-def test_a_quantile_is_missing_if_there_are_too_few_times_or_if_a_request_had_not_ended(
+def test_a_quantile_needs_enough_times_of_requests_that_have_ended(
     requests: list[int], complete: list[int], told: list[str]
 ) -> None:
     cases = {
@@ -276,7 +276,7 @@ def test_unfinished_flows_are_not_reported_if_the_scenario_may_be_the_reason(
     assert "did not finish" not in netspurt("sweep", "show", folder, "-m", "timeouts").stdout
 
 
-def test_intervals_of_few_runs_are_called_too_narrow_for_skewed_values_but_not_for_counts() -> None:
+def test_only_intervals_of_skewed_values_are_called_too_narrow() -> None:
     told = Interval(2.0, 1.0, 3.0, 0.95, 1)
     (line,) = of_few_runs(["request_ns_mean"], [(told, 30), (told, 5)])
     assert line.startswith("With fewer than 20 runs in a group, intervals are too narrow if")

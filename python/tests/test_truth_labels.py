@@ -83,7 +83,7 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_the_side_is_sender_for_a_packet_that_leaves_and_receiver_for_one_that_arrives(
+def test_leaving_packets_are_at_the_sender_and_arriving_ones_at_the_receiver(
     way: str, side: str
 ) -> None:
     assert [label.side for label in labels_of(repeated(1, way=way))] == [side]
@@ -255,7 +255,7 @@ def test_the_file_of_a_part_of_a_capture_has_exactly_the_expected_octets(tmp_pat
         (struct.pack("<III", 6, 8, 8), "has a block of 8 octets at octet 60"),
     ],
 )
-def test_a_block_that_is_cut_or_has_a_wrong_length_is_refused_with_its_offset(
+def test_the_error_for_a_damaged_block_has_its_offset(
     tmp_path: Path, tail: bytes, says: str
 ) -> None:
     file = tmp_path / "cut"
