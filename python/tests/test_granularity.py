@@ -10,7 +10,7 @@ MS = 10**6
 
 #: Estimators that count in ticks or use G, the clock granularity of RFC 6298 §2.3.
 WITH_UNIT = ("rfc6298", "bsd44", "jacobson88", "sctp", "ns3", "datacenter", "experts", "eifel")
-#: Other estimators.
+#: Estimators that neither count in ticks nor use G.
 OTHERS = (
     "linux",
     "rfc793",

@@ -67,7 +67,7 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
 
 #: netspurt refuses these element sets of the verification, for these reasons. The last three are
 #: broken on purpose. The tests of the core skip the check that refuses the first set, and compare
-#: its states.
+#: the states of this set.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",

@@ -249,7 +249,7 @@ def test_the_option_explain_shows_the_printed_words_and_marks_our_own_threshold(
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # The text before the table says how many packets come later with a start of four packets.
+    # The text before the table says how many packets a start of four packets makes later.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 

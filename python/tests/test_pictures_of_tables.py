@@ -290,8 +290,8 @@ def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Polyline)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
-    # Fifteen packets have five sequences of ten gaps. Each density is at the sixth packet of its
-    # sequence.
+    # Fifteen packets have five sequences of ten gaps. Each density is drawn at the instant
+    # of the sixth packet of its sequence.
     assert lines["data"].x.tolist() == pytest.approx([0.05, 0.06, 0.07, 0.08, 0.09])
     assert lines["data"].y.tolist() == pytest.approx([100.0] * 5)
 

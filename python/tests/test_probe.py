@@ -518,7 +518,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
 
     def answer() -> None:
         # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow.
-        # Probe 1 gets one answer, 2 two answers, 3 a late answer, 4 none.
+        # Probe 1 gets one answer, probe 2 gets two, probe 3 a late answer, and probe 4 no answer.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":

@@ -61,8 +61,8 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: Claims that surrogates do not reproduce. They say that no setting of the timer is clearly better
-#: than the printed one. If each delay of a surrogate is drawn independently, another setting is
+#: Claims that surrogates do not reproduce. These claims say that no setting of the timer is
+#: clearly better than the printed one. If each delay of a surrogate is drawn independently, another setting is
 #: better: its efficiency is higher by more than 0.01.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
@@ -245,8 +245,8 @@ def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
         assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
 
 
-#: A row of RFC 889's table of delays has lines of delay against length. For these rows, no path of
-#: links gives the delays at the ends of the lines within 5 %. The value is the largest error [%].
+#: The rows of RFC 889's table of delays whose simulated path does not give the printed delays
+#: within 5 %, each with its largest error [%].
 FAR = {"BERK": 9.1}
 
 

@@ -346,7 +346,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     )
     assert connections.throughput_bps.tolist() == [960_000] * 4
     assert connections.handshake_s[2] == pytest.approx(0.12, rel=0.01)
-    # Beside the client, only its request and its FIN give later round trips.
+    # Beside the client, only the request and the FIN give round trips after the handshake.
     assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(connections).median == pytest.approx(1.05)
     # The client saw the idle times that the run's table of segments has.

@@ -1,5 +1,6 @@
-"""Tests what `netspurt explain` says about the place of a capture, and about late originals.
+"""Tests what `netspurt explain` says about where a capture was taken, and about late originals.
 
+The original of a segment is its first transmission. It is late if the retransmission comes first.
 The captures `a`, `m` and `b` are beside the sender, between the two links, and beside the receiver.
 """
 

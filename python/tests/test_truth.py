@@ -256,8 +256,8 @@ def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]
     return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
-#: A kernel's counters after six retransmissions: a SYN, one after a timeout, two of go-back-N, a
-#: fast retransmit and a tail loss probe.
+#: A kernel's counters after six retransmissions: a SYN, a segment after a timeout, two segments of
+#: go-back-N, a fast retransmit and a tail loss probe.
 COUNTED = {
     "TcpRetransSegs": 6,
     "TcpExtTCPSynRetrans": 1,

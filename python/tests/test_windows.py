@@ -62,7 +62,7 @@ FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return for each run whether the kernel used GRO, the number of ACKs, and packet sizes."""
+    """Return, for each run, whether GRO was on, the number of ACKs, and the sizes of packets."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):

@@ -170,7 +170,7 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
 
 def test_the_cost_adds_expected_waits_and_expected_prices_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # The rule adds half a loss with half of the mean timer of 0.3 s: 2.5 losses wait 0.9 + 0.15 s.
+    # Two losses waited 0.9 s. The rule adds half a loss, and half of the mean timer of 0.3 s.
     waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
