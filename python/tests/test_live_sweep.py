@@ -111,7 +111,7 @@ class Machine:
 
 
 @pytest.mark.usefixtures("allowed")
-def test_a_late_case_is_run_twice_and_marked_late_if_both_runs_were_late(
+def test_a_late_case_runs_twice_before_it_is_marked_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 9, 2, 9, 12.5, 4)

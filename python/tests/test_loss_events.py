@@ -91,7 +91,7 @@ def test_a_share_is_uncertain_with_few_events_or_if_one_event_has_most_losses(
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
 
 
-def test_the_lost_probes_of_a_removed_event_count_neither_as_losses_nor_as_probes() -> None:
+def test_the_lost_probes_of_a_removed_event_are_not_counted() -> None:
     share = LossShare(0.04, 0.01, 0.2, np.array([30, 6, 4]))  # 40 of 1,000 probes
     assert share.without(30) == pytest.approx(10 / 970)
     assert share.without(0, added=0.5) == pytest.approx(40.5 / 1000.5)

@@ -139,9 +139,7 @@ def test_the_command_restores_standard_output_and_error(netspurt: Command) -> No
         ("2>&-", 0, ""),
     ],
 )
-def test_a_closed_standard_output_is_an_error_and_a_closed_standard_error_is_not(
-    closed: str, status: int, told: str
-) -> None:
+def test_only_a_closed_standard_output_is_an_error(closed: str, status: int, told: str) -> None:
     line = f'"{sys.executable}" -m netspurt scenarios --csv {closed}'
     result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (status, told)

@@ -124,7 +124,7 @@ def test_shadows_show_the_timer_of_a_class() -> None:
     assert own["rto_ns"].tolist() == pytest.approx(core["rto_ns"].tolist(), rel=1e-6)
 
 
-def test_a_run_folder_has_the_code_and_can_be_run_again_in_any_place(
+def test_a_run_folder_has_the_code_to_run_it_again_anywhere(
     place: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r"]
@@ -162,7 +162,7 @@ values = ["own.py:Own", "rfc6298:min=200ms"]
 )
 
 
-def test_two_files_of_algorithms_with_the_same_name_cannot_be_kept_in_one_folder(
+def test_one_folder_cannot_keep_two_files_with_the_same_name(
     place: Path, netspurt: Command
 ) -> None:
     for folder in ("left", "right"):
@@ -322,9 +322,7 @@ def test_an_installed_package_offers_a_timer(offered: Callable[[str, str, str], 
         base.replace({ESTIMATOR: "own-timr"})
 
 
-def test_two_files_of_algorithms_with_the_same_name_in_one_scenario_are_an_error(
-    place: Path,
-) -> None:
+def test_one_scenario_cannot_use_two_files_with_the_same_name(place: Path) -> None:
     (place / "deep").mkdir()
     (place / "deep/own.py").write_text(OWN + "\n# other\n")
     text = PATH.replace("send ", 'tcp.rto.estimator = "own.py:Own"\nsend ')

@@ -254,9 +254,7 @@ def test_the_option_explain_shows_the_printed_words_and_marks_our_own_threshold(
     assert "--explain" not in output
 
 
-def test_the_option_explain_finds_a_claim_without_its_papers_key_and_can_print_json(
-    netspurt: Command,
-) -> None:
+def test_the_option_explain_finds_a_claim_without_its_papers_key(netspurt: Command) -> None:
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")

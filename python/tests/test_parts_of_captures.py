@@ -171,7 +171,7 @@ def test_a_mean_round_trip_a_quarter_above_the_least_shows_a_queue(
     assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
 
 
-def test_a_round_trip_of_data_includes_the_path_between_the_sender_and_the_capture() -> None:
+def test_round_trips_of_data_include_the_path_from_sender_to_capture() -> None:
     # In the reverse direction, the handshake measures the path from the capture to the sender of
     # the forward direction.
     found = round_trip(_row(), _handshakes((50, 7)), beside=False)

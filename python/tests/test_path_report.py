@@ -144,7 +144,7 @@ def test_the_data_of_a_path_have_the_line_from_which_its_delays_were_made() -> N
     assert sum(one["count"] for one in told["histogram"]) == len(octets)
 
 
-def test_the_data_of_a_path_have_only_the_bins_of_the_histogram_with_answers() -> None:
+def test_the_data_of_a_path_omit_empty_bins_of_the_histogram() -> None:
     bins = path_data(Delays.of([0.001, 0.001, None, 1.0]))["histogram"]
     assert [one["count"] for one in bins] == [2, 1]
     for one, delay in zip(bins, (0.001, 1.0), strict=True):

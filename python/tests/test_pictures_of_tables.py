@@ -90,7 +90,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_when_all_its_data_is_acknowledged_or_its_connection_is_closed() -> None:
+def test_a_direction_ends_with_its_last_ack_or_its_connection() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -142,7 +142,7 @@ def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
     assert later["l forward"].y.tolist() == [3, 0, 0]
 
 
-def test_queues_in_which_no_packet_waited_are_an_error_unless_their_link_is_named() -> None:
+def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
     with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
         picture(run, "queue", View(end=2.0))

@@ -211,9 +211,7 @@ def test_the_highest_loss_rates_are_in_percent_of_the_probes(tmp_path: Path) -> 
     assert list(found.table[1:]) == [("NTA:B", "10.00 %"), ("A", "1.00 %")]
 
 
-def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_row(
-    tmp_path: Path,
-) -> None:
+def test_a_correlation_of_pearson_is_shown_with_and_without_its_extreme_row(tmp_path: Path) -> None:
     lost, efficiency = [1, 2, 3, 4, 90], [0.9, 0.8, 0.95, 0.7, 0.2]
     rows = [
         run(f"R{n}", lost=a, efficiency=b)
@@ -311,7 +309,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_kinds_of_runs_are_read_from_names_if_mean_delays_rise_with_length_and_load(
+def test_names_give_kinds_of_runs_if_delays_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]

@@ -580,7 +580,7 @@ assert watch.answered == 10, watch
         assert output.count(str(length)) == 20
 
 
-def test_bursts_of_long_delays_are_listed_but_not_the_longer_delays_of_long_probes() -> None:
+def test_long_delays_of_long_probes_are_not_listed_as_bursts() -> None:
     octets = np.tile([40, 256], 200)
     rtt = 0.04 + octets * 16 / 9600
     rtt[100:104] += 3.0

@@ -137,7 +137,7 @@ def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise
     assert len(list(_heading(replace(about, noise=None)))) == 2
 
 
-def test_without_timestamps_of_the_kernel_the_noise_floor_comes_from_those_of_the_program() -> None:
+def test_the_programs_timestamps_give_the_noise_floor_if_the_kernel_has_none() -> None:
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))
@@ -321,7 +321,7 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_sentences_on_timers_have_the_spurious_counts_and_the_least_and_largest_mean_wait() -> None:
+def test_sentences_on_timers_have_spurious_counts_and_extreme_mean_waits() -> None:
     algorithms = [about("one", 0, 2, 4.0), about("two", 3, 4, 2.0), about("six", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (

@@ -72,9 +72,7 @@ def test_every_picture_names_its_recording_and_every_timer(replay: Replay, kind:
     assert len(legend.get_texts()) == len(names)
 
 
-def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retransmission(
-    replay: Replay,
-) -> None:
+def test_a_timeline_shows_all_delays_timers_and_spurious_retransmissions(replay: Replay) -> None:
     axes = axes_of(replay, "timeline")
     handles = shown(axes)
     rtt, sent = replay.delays.rtt_s, replay.delays.sent_s
@@ -233,7 +231,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top() -> None:
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_a_timer_without_spurious_retransmissions_is_drawn_at_a_tick_with_the_label_0() -> None:
+def test_a_timer_without_spurious_retransmissions_is_drawn_at_zero() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")

@@ -176,7 +176,7 @@ def test_programs_are_reported_with_the_way_in_which_they_ended(
     assert list(told_programs(with_programs(**values))) == words
 
 
-def test_a_run_without_programs_has_no_sentences_on_programs_and_no_table_of_connections() -> None:
+def test_the_page_of_a_run_without_programs_mentions_none() -> None:
     run = made_run(connections=table(flow=["x"]))
     for live in (None, SimpleNamespace(programs=None)):
         run.live = live

@@ -86,9 +86,7 @@ def missed(run: Any) -> list[tuple[str, ...]]:
 FIRST, SECOND = (1.0, 1, 1000, ""), (1.5, 1001, 1000, "")
 
 
-def test_the_loss_of_a_retransmission_is_not_listed_if_the_next_retransmission_was_spurious() -> (
-    None
-):
+def test_a_loss_before_a_spurious_retransmission_is_not_listed() -> None:
     """The original arrived, but its ACKs were lost. The first retransmission was lost, too."""
     retransmissions = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
     for spurious, count in ([False, True, True], 0), ([False, False, False], 1):
@@ -342,7 +340,7 @@ def test_only_wide_tables_have_smaller_type_on_paper(width: int, style: str) -> 
     assert re.findall(r"<pre(?: class=(\S+))? role", text) == [style]
 
 
-def test_lines_of_a_table_stay_together_and_their_first_cells_are_marked_as_names() -> None:
+def test_the_lines_of_a_table_stay_together() -> None:
     lines = ["Timers:", "rto:min=1  20 ms", "fixed      3 s", "           9 s", "  So run `x`."]
     text = markup(Part("p", lines=lines))
     assert text.count('<span class="cells"') == 1
@@ -367,7 +365,7 @@ def test_the_title_of_a_page_names_three_headings_at_most(headings: str, title: 
     assert (f"<h2>{headings[0]}</h2>" in text) == (len(headings) > 1)
 
 
-def test_sections_within_a_folder_lead_back_to_it_and_are_not_in_the_title() -> None:
+def test_sections_within_a_folder_lead_back_to_it() -> None:
     text = page(sections("F", "x", "G", "y", within="xy"), "/o/p.html")
     assert "<title>F · G" in text
     back = re.findall(r'<a href="#(part-\d)">Back to the list</a>', text)

@@ -325,9 +325,7 @@ def beside(start_run: ns.Run, parted: float | None) -> Figure:
     return draw_beside(sides, 10.0, parted)
 
 
-def test_two_runs_are_drawn_side_by_side_and_each_begins_with_its_first_data(
-    start_run: ns.Run,
-) -> None:
+def test_runs_side_by_side_begin_with_their_first_data(start_run: ns.Run) -> None:
     figure = beside(start_run, 1.5)
     left, right = figure.axes[:2]
     assert [axes.get_title(loc="left") for axes in (left, right)] == ["one", "other"]

@@ -206,7 +206,7 @@ def test_neighbouring_values_are_correlated_by_their_deviations_from_the_mean_of
     assert neighbours(alternating, []) == pytest.approx(-0.99)
 
 
-def test_intervals_of_medians_begin_at_the_first_instant_and_empty_ones_are_left_out() -> None:
+def test_intervals_of_medians_begin_at_the_first_instant() -> None:
     t, medians = medians_every([5, 6, 8.9, 9, 21], [3.0, 1.0, 2.0, 7.0, NAN], 4.0)
     # The intervals begin at 5, 9, 13, 17 and 21 s; the third to fifth have no value.
     assert t.tolist() == [5.0, 9.0]

@@ -178,7 +178,7 @@ def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> 
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_the_measure_never_limited_gives_the_receive_window_only_if_it_limited_no_transfer(
+def test_the_measure_never_limited_gives_a_window_that_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -329,7 +329,7 @@ def test_equal_delays_after_each_expected_loss_reveal_the_give_up_time(
     assert measure("given_up_after")(bench, run="r", lost=lost).value == wait
 
 
-def test_the_measure_longest_probe_has_a_value_only_if_all_probes_were_answered_whole() -> None:
+def test_the_measure_longest_probe_needs_whole_answers_to_all_probes() -> None:
     runs = {
         "all": probes([0, 1], [0.5, 0.5]),
         "lossy": probes([0, 1], [0.5, NAN]),

@@ -123,7 +123,7 @@ def samples_needed(algorithm: str, made: Delays) -> list[int | None]:
 def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     """By hand, in units of 0.1 s: the delay rises from 1 to 5, and the estimate E begins at 1.
 
-    The timer is 2 E. With a gain of a quarter, E is 2 and then 2.75, so 2 E is over 5 after 2 steps.
+    The timer is 2 E. With a gain of a quarter, E is 2, then 2.75, so 2 E is over 5 after 2 steps.
     With a gain of an eighth, E is 1.5, 1.94, 2.32 and 2.66, so 2 E is over 5 after 4 steps. With
     `by_length`, the timer needs steps only when a length occurs for the first time.
     """

@@ -245,7 +245,7 @@ def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     ("slope_one", "slope_two", "change"),
     [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
 )
-def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants(
+def test_all_variants_must_agree_on_how_f2_lengthens_waits(
     tmp_path: Path, slope_one: float, slope_two: float, change: str | None
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:

@@ -30,9 +30,7 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_the_output_says_that_runs_are_equal_only_if_all_seeds_have_equal_results(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_runs_are_called_equal_only_if_all_seeds_agree(netspurt: Command, tmp_path: Path) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert seeds_change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
@@ -72,9 +70,7 @@ def test_more_seeds_are_not_recommended_if_nothing_in_the_scenario_is_random(
     assert "sweep.seeds=20" not in output
 
 
-def test_groups_of_one_run_each_have_no_verdict_and_no_advice_to_add_seeds(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_groups_of_one_run_get_no_verdict_and_no_advice(netspurt: Command, tmp_path: Path) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=12)
     words = ("--axis", "window", "--by", "repeat", "-m", "goodput_bps")
     output = flat(netspurt("sweep", "compare", folder, *words, "--by", "rate").stdout)

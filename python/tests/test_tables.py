@@ -151,7 +151,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_an_invalid_selection_is_an_error_and_a_command_without_a_table_lists_all_tables(
+def test_invalid_selections_are_errors_and_a_missing_table_name_lists_all(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")

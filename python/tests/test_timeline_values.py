@@ -38,7 +38,7 @@ WEEK_S = 7 * 86_400
 
 
 @given(st.integers(101, 300), st.data())
-def test_the_caret_of_an_error_stands_below_its_place_even_in_a_long_line(
+def test_a_caret_stands_below_the_error_even_in_a_long_line(
     length: int, data: st.DataObject
 ) -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(length))

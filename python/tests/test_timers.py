@@ -129,7 +129,7 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 4, 10])
-def test_a_timer_of_n_ticks_fires_at_the_nth_tick_after_the_probe_left(ticks: int) -> None:
+def test_a_timer_of_n_ticks_fires_at_the_nth_tick(ticks: int) -> None:
     tick_ms = 1000 // ticks
     path = ns.Delays.of([0.1] * 9, every=0.77)
     waits = algorithm_of(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
@@ -386,7 +386,7 @@ def test_the_command_prints_a_line_of_rfc_889_s_table_with_truncated_numbers(
     assert " ".join(scale).startswith("one-way delays and timers, as recorded; lost s: the waits")
 
 
-def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
+def test_a_note_says_that_rfc_889_s_table_has_halved_round_trips(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)

@@ -95,7 +95,7 @@ SIMPLE = [
         ("5", "", 6),
     ],
 )
-def test_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_its_time(
+def test_an_ack_is_found_only_if_it_released_exactly_the_claimed_packets(
     packet: str, sends: str, at: float | None
 ) -> None:
     assert value("ack", {"r": transfer(SIMPLE)}, run="r", packet=packet, sends=sends) == at
@@ -277,7 +277,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_the_measure_most_saved_is_the_largest_saving_in_round_trips_over_all_transfers() -> None:
+def test_the_measure_most_saved_is_the_largest_saving_of_all_transfers() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),

@@ -92,9 +92,7 @@ def test_each_pair_of_a_label_and_an_answer_is_counted() -> None:
     assert (counts.right, counts.unknown, counts.wrong, counts.total) == (3, 0, 2, 5)
 
 
-def test_each_side_has_its_own_score_and_captures_without_tcp_options_are_scored_separately() -> (
-    None
-):
+def test_sides_and_captures_without_tcp_options_have_scores_of_their_own() -> None:
     score = scored((LABEL, ANSWER), (replace(LABEL, side="receiver"), None))
     score.add("d", MatchedAnswers([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
     counts = {name: (s.held, s.found, s.invented) for name, s in score.sides.items()}

@@ -37,7 +37,7 @@ def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
         assert ours == pytest.approx(theirs, rel=SHARE)
 
 
-def test_the_window_grows_at_about_the_same_octet_and_equal_acks_have_equal_windows() -> None:
+def test_the_window_grows_at_about_the_kernels_octet() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):

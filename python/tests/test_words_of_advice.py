@@ -288,7 +288,7 @@ def test_the_time_of_the_longest_delays_is_printed_if_300_answers_came(answers: 
     assert told == f"longest delay, 700 ms, at 23:11:40{end}"
 
 
-def test_delays_equal_to_the_longest_ones_count_too_and_too_many_are_not_reported() -> None:
+def test_delays_equal_to_the_longest_ones_also_count() -> None:
     sent = np.arange(300) * 10.0
 
     def told(equal: list[int]) -> str:
