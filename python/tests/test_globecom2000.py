@@ -178,7 +178,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert all(verdicts[name]["note"] for name in listed)
 
 
-def test_pacing_makes_the_spikes_of_short_transfers_smaller_but_not_those_of_longer_transfers(
+def test_pacing_makes_only_the_spikes_of_short_transfers_smaller(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     """Each value is the range of the round trips with pacing, divided by the range without it.
@@ -211,7 +211,7 @@ def test_small_transfers_exceed_the_timer_only_where_round_trips_are_short(
         assert int(run.flows["timeouts"].sum()) == 0
 
 
-def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14_with_a_fine_clock(
+def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]
@@ -235,9 +235,7 @@ def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_the_claim_that_cwnd_grows_again_after_the_handoff_fails_with_a_long_queue(
-    tmp_path: Path,
-) -> None:
+def test_a_long_queue_refutes_that_cwnd_grows_again_after_the_handoff(tmp_path: Path) -> None:
     folder = tmp_path / KEY
     shutil.copytree(ROOT / "papers" / KEY, folder)
     file = folder / "handoff.toml"

@@ -138,7 +138,7 @@ def test_equal_timestamps_give_an_infinite_density_and_no_correlation() -> None:
     ).tolist() == [0, 4, 7]
 
 
-def test_an_ack_meets_the_data_that_is_in_the_queue_when_the_ack_enters() -> None:
+def test_an_arriving_ack_meets_the_data_in_the_queue() -> None:
     # Two packets of data enter at 0 ns, and the first leaves at 4 ns. ACKs enter at 5 and 20 ns.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])
@@ -325,7 +325,7 @@ def test_the_listing_of_packets_equals_what_tshark_reads(tmp_path: Path) -> None
     assert result.stdout.splitlines() == ours
 
 
-def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
+def test_a_capture_file_and_its_run_give_equal_listings_and_limits(
     netspurt: Command, tmp_path: Path
 ) -> None:
     run = to_a_sink(8, **{"record.capture": True})

@@ -79,7 +79,7 @@ def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: 
         assert window_limits(found.tables) == []
 
 
-def test_with_a_small_receive_window_no_line_says_that_fewer_losses_double_the_rate(
+def test_fewer_losses_do_not_help_with_a_small_receive_window(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)
@@ -235,7 +235,7 @@ def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_path(
     assert "originals never came to the capture point" in " ".join(alone.split())
 
 
-def test_octets_from_before_the_capture_do_not_count_as_lost_before_the_capture_point(
+def test_octets_from_before_the_capture_do_not_count_as_lost(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """The capture begins in the middle of a connection.

@@ -111,7 +111,7 @@ class Machine:
 
 
 @pytest.mark.usefixtures("allowed")
-def test_a_late_case_is_run_twice_and_marked_late_if_both_runs_were_late(
+def test_a_late_case_runs_twice_before_it_is_marked_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 9, 2, 9, 12.5, 4)
@@ -248,7 +248,7 @@ def test_a_sweep_of_a_population_on_the_kernels_tcp_needs_the_option_live(
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 
 
-def test_a_live_run_without_an_end_in_the_kernel_gets_an_error_that_names_endpoint(
+def test_the_error_for_a_live_run_without_a_kernel_names_endpoint(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")

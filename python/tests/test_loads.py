@@ -21,9 +21,7 @@ from netspurt.analysis.load import RunName, busy_against_quiet, label_by_delay
         ("FOE-3", RunName("FOE-3", None, busy=False)),
     ],
 )
-def test_a_suffix_gives_the_length_of_the_probes_and_a_star_marks_a_busy_period(
-    name: str, run: RunName
-) -> None:
+def test_suffixes_of_runs_give_lengths_of_probes_and_busy_periods(name: str, run: RunName) -> None:
     assert RunName.parse(name) == run
 
 

@@ -103,7 +103,7 @@ def test_values_that_change_often_are_a_range_and_a_mean_without_zoom() -> None:
     assert len(line.x) == 6000
 
 
-def test_a_page_shows_values_that_change_often_as_a_range_until_the_reader_zooms_in(
+def test_a_page_shows_frequent_changes_as_a_range_until_zoomed(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100

@@ -91,7 +91,7 @@ def test_a_share_is_uncertain_with_few_events_or_if_one_event_has_most_losses(
     assert LossShare(0.1, 0.05, 0.2, np.array(events)).is_uncertain is uncertain
 
 
-def test_the_lost_probes_of_a_removed_event_count_neither_as_losses_nor_as_probes() -> None:
+def test_the_lost_probes_of_a_removed_event_are_not_counted() -> None:
     share = LossShare(0.04, 0.01, 0.2, np.array([30, 6, 4]))  # 40 of 1,000 probes
     assert share.without(30) == pytest.approx(10 / 970)
     assert share.without(0, added=0.5) == pytest.approx(40.5 / 1000.5)
@@ -154,7 +154,7 @@ def test_an_interval_contains_its_value_and_no_impossible_values(
     assert found == Interval(0.2, *ends, 0.9, 7)
 
 
-def test_a_probe_that_leaves_when_the_first_answer_arrives_has_a_timer_with_a_sample() -> None:
+def test_a_timer_has_a_sample_as_soon_as_an_answer_arrives() -> None:
     delays = ns.Delays.of([0.5, None, 0.1, 0.1], sent=[0.0, 0.25, 0.5, 1.0])
     # The first answer arrives at 0.5 s.
     assert learnt(delays, "causal").tolist() == [False, False, True, True]

@@ -210,7 +210,7 @@ def test_successive_retransmissions_of_a_syn_are_one_loss_event() -> None:
     assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
 
 
-def test_go_back_n_belongs_to_its_timeout_even_if_the_originals_were_not_captured() -> None:
+def test_go_back_n_belongs_to_its_timeout_even_without_captured_originals() -> None:
     back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
     assert events((600, None, 0, "rto"), *back) == [0]
     assert events(*back) == [0], "the timeout itself was not captured"

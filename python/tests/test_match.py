@@ -132,7 +132,7 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     assert "in common" not in netspurt("explain", near).stdout
 
 
-def test_a_connection_in_two_captures_counts_once_with_the_values_of_the_senders_capture(
+def test_the_senders_capture_represents_a_connection_in_two_captures(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     alone = explain(two_points / "source.pcapng")
@@ -261,7 +261,7 @@ def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> No
     assert found((7, 9)) == []
 
 
-def test_the_sum_of_the_times_in_both_directions_does_not_depend_on_the_clocks(
+def test_the_sum_of_times_in_both_directions_ignores_the_clocks(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The second capture's clock is an hour ahead. Each direction takes 20 ms."""
@@ -273,7 +273,7 @@ def test_the_sum_of_the_times_in_both_directions_does_not_depend_on_the_clocks(
     assert result.stdout.splitlines()[1].split()[-6:] == ["3600", "s", "-3600", "s", "40", "ms"]
 
 
-def test_a_note_says_that_packets_of_several_segments_overlap_those_of_the_other_capture(
+def test_a_note_reports_packets_that_overlap_those_of_the_other_capture(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Both captures were taken beside hosts with segmentation offload.
@@ -351,7 +351,7 @@ def test_the_error_names_the_file_that_is_not_a_capture(
         assert f"error: {tmp_path / 'text.txt'}: neither pcap nor pcapng" in result.stderr
 
 
-def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
+def test_a_capture_is_matched_up_to_its_cut_with_a_warning(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"

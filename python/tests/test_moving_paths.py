@@ -53,7 +53,7 @@ def test_scenarios_with_a_sweep_run_and_each_value_makes_a_scenario(
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_scenario_with_a_sweep_has_a_title_its_commands_and_a_short_comment(path: Path) -> None:
+def test_a_scenario_with_a_sweep_has_a_title_and_a_short_comment(path: Path) -> None:
     text = path.read_text()
     comment = list(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))
     assert 10 < len(ns.load(path).title) < 90
@@ -102,7 +102,7 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_link_that_follows_the_timeline_of_slots_gives_the_same_run_as_the_slots(
+def test_a_written_timeline_of_slots_gives_the_same_run_as_the_slots(
     name: str, tmp_path: Path
 ) -> None:
     """A slot is a period of 15 s. The path changes at the boundaries between slots."""
@@ -223,7 +223,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert "> " not in result.stdout
 
 
-def test_a_run_says_that_it_is_longer_than_the_file_that_its_link_follows(
+def test_a_run_says_that_it_outlasts_the_file_of_its_link(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)

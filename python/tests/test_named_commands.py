@@ -105,7 +105,7 @@ def test_a_wrong_word_of_a_command_is_found(line: str, why: str | None) -> None:
     assert found is None if why is None else str(found).startswith(why)
 
 
-def test_a_command_may_go_on_in_the_next_line_of_a_comment_or_a_string() -> None:
+def test_a_command_may_go_on_in_the_next_line() -> None:
     assert named("/// a `netspurt run\n    /// FILE`, b") == ["run FILE"]
     assert named('("a `netspurt "\n    f"run {file}`")') == ["run {file}"]
     assert named("a `netspurt` and `other run`") == []

@@ -70,7 +70,7 @@ def test_at_least_150_cases_count_and_at_least_15_of_each_sender() -> None:
     assert min(clear.values()) >= 15
 
 
-def test_the_cases_have_all_values_of_eight_settings_and_many_have_losses_or_delay_steps() -> None:
+def test_the_cases_have_all_values_of_eight_settings() -> None:
     for name, values in {
         "tick": {0.5, 0.1, 0.01, 0.001},
         "minrto": {0, 0.2, 1},
@@ -131,7 +131,7 @@ def test_the_seed_draws_the_first_five_stored_cases_again() -> None:
     assert [answer.case for answer in answers()[:5]] == first
 
 
-def test_a_wrong_minimum_rto_or_a_wrong_sender_changes_the_events_of_some_cases() -> None:
+def test_a_wrong_minimum_rto_or_sender_changes_some_cases() -> None:
     """Checks that the comparison finds another minimum RTO, and NewReno instead of Reno."""
     clear = [a for n, a in enumerate(answers()) if a.tie != "delay" and n not in ROUNDED]
     floored = [a for a in clear if a.case["minrto"] == 0]

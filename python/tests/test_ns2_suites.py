@@ -50,9 +50,7 @@ def test_every_event_equals_that_of_ns2(case: suites.Case) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in TIES], ids=lambda case: case.title)
-def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
-    case: suites.Case,
-) -> None:
+def test_a_case_with_a_tie_agrees_with_ns2_up_to_a_drop(case: suites.Case) -> None:
     """The first difference must be a drop at an instant at which a packet leaves the full queue.
 
     A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s. So from

@@ -67,7 +67,7 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
 
 #: netspurt refuses these element sets of the verification, for these reasons. The last three are
 #: broken on purpose. The tests of the core skip the check that refuses the first set, and compare
-#: its states.
+#: the states of this set.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",
@@ -251,9 +251,7 @@ def test_a_file_may_have_the_element_sets_of_several_satellites(tmp_path: Path) 
         read_station("nowhere")
 
 
-def test_a_byte_order_mark_at_the_beginning_of_a_file_of_element_sets_is_left_out(
-    tmp_path: Path,
-) -> None:
+def test_a_file_of_element_sets_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     for name, text in [("named.tle", TLE), ("bare.tle", TLE.split("\n", 1)[1])]:
         file = tmp_path / name
         file.write_text(text, encoding="utf-8-sig")
@@ -261,9 +259,7 @@ def test_a_byte_order_mark_at_the_beginning_of_a_file_of_element_sets_is_left_ou
         assert satellite.name == ("OURS" if name == "named.tle" else "00001")
 
 
-def test_a_catalogue_number_with_a_letter_is_found_by_its_letter_and_by_its_digits(
-    tmp_path: Path,
-) -> None:
+def test_a_catalogue_number_may_be_written_with_a_letter_or_with_digits(tmp_path: Path) -> None:
     file = tmp_path / "many.tle"
     # The checksum of a line is computed from the sum of its digits, in which a letter counts as
     # zero. So the number A0001 in place of 00001 does not change the checksums.
@@ -273,9 +269,7 @@ def test_a_catalogue_number_with_a_letter_is_found_by_its_letter_and_by_its_digi
     assert read_station(f"{file}#1").name == "OURS"
 
 
-def test_the_element_set_nearest_to_the_start_is_used_and_without_a_start_the_newest(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_the_element_set_nearest_to_the_start_is_used(netspurt: Command, tmp_path: Path) -> None:
     file = tmp_path / "archive.tle"
     later = TLE.replace("99182.0", "99192.0").replace("0    13", "0    14")
     file.write_text(later + TLE)
@@ -406,9 +400,7 @@ def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
     assert "degree 0" in result.stdout
 
 
-def test_the_error_over_a_whole_pass_is_at_most_the_residual_of_its_fit_for_every_step(
-    netspurt: Command,
-) -> None:
+def test_no_error_within_a_pass_exceeds_the_residual_of_its_fit(netspurt: Command) -> None:
     path = OrbitPath([SITE, OURS])
     one = max(path.passes(START), key=lambda one: one.swing)
     fine = path.delays(one.rise_ns, one.set_ns, 0.1)
@@ -451,9 +443,7 @@ ISS = """ISS (ZARYA)
 """
 
 
-def test_a_pass_without_a_good_fit_is_written_with_a_note_on_the_error_of_the_best_fit(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_a_note_states_the_error_if_no_fit_is_good(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "iss.tle").write_text(ISS)
     words = ["orbit", "delays", "iss.tle", "--from", "48.1,11.6,500"]
     words += ["--start", "2008-09-20T12:25:40Z", "--pass", "3"]

@@ -66,7 +66,7 @@ def test_a_stream_writes_only_harmless_characters() -> None:
     assert HarmlessStream(stream).isatty()
 
 
-def test_colours_are_printed_only_in_a_terminal_and_not_if_the_variable_no_color_has_a_value(
+def test_colours_need_a_terminal_and_an_empty_variable_no_color(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -139,9 +139,7 @@ def test_the_command_restores_standard_output_and_error(netspurt: Command) -> No
         ("2>&-", 0, ""),
     ],
 )
-def test_a_closed_standard_output_is_an_error_and_a_closed_standard_error_is_not(
-    closed: str, status: int, told: str
-) -> None:
+def test_only_a_closed_standard_output_is_an_error(closed: str, status: int, told: str) -> None:
     line = f'"{sys.executable}" -m netspurt scenarios --csv {closed}'
     result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (status, told)

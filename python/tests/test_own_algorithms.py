@@ -124,7 +124,7 @@ def test_shadows_show_the_timer_of_a_class() -> None:
     assert own["rto_ns"].tolist() == pytest.approx(core["rto_ns"].tolist(), rel=1e-6)
 
 
-def test_a_run_folder_has_the_code_and_can_be_run_again_in_any_place(
+def test_a_run_folder_has_the_code_to_run_it_again_anywhere(
     place: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r"]
@@ -162,7 +162,7 @@ values = ["own.py:Own", "rfc6298:min=200ms"]
 )
 
 
-def test_two_files_of_algorithms_with_the_same_name_cannot_be_kept_in_one_folder(
+def test_one_folder_cannot_keep_two_files_with_the_same_name(
     place: Path, netspurt: Command
 ) -> None:
     for folder in ("left", "right"):
@@ -195,9 +195,7 @@ def swept(sweep: ns.Sweep, folder: Path, threads: int) -> dict[str, list[Any]]:
     return {name: cases[name].tolist() for name in cases}
 
 
-def test_a_sweep_has_the_same_results_on_one_thread_on_three_threads_and_in_a_copy(
-    place: Path,
-) -> None:
+def test_threads_and_copies_do_not_change_the_results_of_a_sweep(place: Path) -> None:
     (place / "sweep.toml").write_text(SWEPT)
     sweep = ns.Sweep.of(load("sweep.toml"))
     assert sweep.labels["timer"] == ["own.py:Own", "rfc6298:min=200ms"]
@@ -324,9 +322,7 @@ def test_an_installed_package_offers_a_timer(offered: Callable[[str, str, str], 
         base.replace({ESTIMATOR: "own-timr"})
 
 
-def test_two_files_of_algorithms_with_the_same_name_in_one_scenario_are_an_error(
-    place: Path,
-) -> None:
+def test_one_scenario_cannot_use_two_files_with_the_same_name(place: Path) -> None:
     (place / "deep").mkdir()
     (place / "deep/own.py").write_text(OWN + "\n# other\n")
     text = PATH.replace("send ", 'tcp.rto.estimator = "own.py:Own"\nsend ')

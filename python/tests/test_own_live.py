@@ -1,8 +1,8 @@
 """Tests Python algorithms in live runs.
 
 A live run uses the kernel's TCP. A Python timer can run in a shim, which retransmits segments
-between the kernel's TCP and the path. A Python algorithm can also run in our own TCP, at the other
-end of the connection.
+between the kernel's TCP and the path. A Python algorithm can also run in netspurt's own TCP, at
+the end of the connection that is not the kernel's.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def test_a_mistake_in_paper_toml_is_an_error_that_names_its_place(
         (",,\n", ",,nearby: 1\n", "mine.first: no comparison is called 'nearby'"),
     ],
 )
-def test_a_mistake_in_a_table_of_claims_is_an_error_with_its_place_before_anything_is_run(
+def test_a_mistake_in_a_table_of_claims_is_reported_before_any_run(
     folder: Path, right: str, wrong: str, why: str
 ) -> None:
     table = HEADING + FIRST + DROP
@@ -213,9 +213,7 @@ over = { queue = { path = "links.line.queue", values = ["3 packets", "6 packets"
 """
 
 
-def test_the_error_for_a_mistake_found_only_in_measuring_names_the_claim_and_the_measure(
-    folder: Path,
-) -> None:
+def test_errors_of_measuring_name_the_claim_and_the_measure(folder: Path) -> None:
     for right, wrong, why in [
         ("packet=1", "packet=one", "sends=2,3: invalid literal for int"),
         ("run=line packet", "run=lime packet", "no run in paper.toml is called 'lime'"),

@@ -36,7 +36,7 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
             assert held, f"{name} is not in the source distribution"
 
 
-def test_each_link_of_the_readme_is_an_https_link_or_the_path_of_a_file() -> None:
+def test_each_link_of_the_readme_leads_to_https_or_a_file() -> None:
     links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text())
     assert len(links) > 10
     for link in links:

@@ -107,7 +107,7 @@ def test_where_the_document_has_a_mistake_a_run_gives_the_corrected_value(
     assert verdicts[name]["note"]
 
 
-def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick_and_not_on_the_recovery(
+def test_the_tick_decides_the_gain_of_a_start_with_four_packets(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -249,14 +249,12 @@ def test_the_option_explain_shows_the_printed_words_and_marks_our_own_threshold(
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # The text before the table says how many packets come later with a start of four packets.
+    # The text before the table says how many packets a start of four packets makes later.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 
 
-def test_the_option_explain_finds_a_claim_without_its_papers_key_and_can_print_json(
-    netspurt: Command,
-) -> None:
+def test_the_option_explain_finds_a_claim_without_its_papers_key(netspurt: Command) -> None:
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")

@@ -117,7 +117,7 @@ def test_connections_without_time_have_no_parts(spent: Table) -> None:
         ((30, None), None, None),
     ],
 )
-def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_much_shorter_than_the_other(
+def test_the_much_shorter_half_of_the_handshake_shows_the_nearest_host(
     halves: tuple[float | None, float | None], forward: str | None, reverse: str | None
 ) -> None:
     found = vantages({"habits": NOTHING_TOLD, "connections": _handshakes(halves)})
@@ -165,13 +165,13 @@ def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage()
 
 
 @pytest.mark.parametrize(("mean_s", "queue"), [(0.124, False), (0.125, True), (0.3, True)])
-def test_data_waited_in_a_queue_if_the_mean_round_trip_is_a_quarter_above_the_least(
+def test_a_mean_round_trip_a_quarter_above_the_least_shows_a_queue(
     mean_s: float, queue: bool
 ) -> None:
     assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
 
 
-def test_a_round_trip_of_data_includes_the_path_between_the_sender_and_the_capture() -> None:
+def test_round_trips_of_data_include_the_path_from_sender_to_capture() -> None:
     # In the reverse direction, the handshake measures the path from the capture to the sender of
     # the forward direction.
     found = round_trip(_row(), _handshakes((50, 7)), beside=False)
@@ -188,7 +188,7 @@ def test_a_round_trip_of_data_includes_the_path_between_the_sender_and_the_captu
     # A capture beside the receiver shows no round trips of data, so the row is not used.
     [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
 )
-def test_without_round_trips_of_data_the_round_trip_is_the_sum_of_the_handshakes_halves(
+def test_the_handshake_gives_the_round_trip_if_no_data_does(
     row: dict[str, object], beside: bool
 ) -> None:
     found = round_trip(row, _handshakes((50, 7)), beside=beside)
@@ -203,7 +203,7 @@ def test_without_round_trips_of_data_the_round_trip_is_the_sum_of_the_handshakes
     ("syns", "most", "expected"),
     [([1, 1], 65_535, 65_535), ([0, 1], 9, None), ([1, 0], 9, None), ([2, 1], None, None)],
 )
-def test_the_receive_window_is_that_of_the_other_end_and_is_known_only_with_both_syns(
+def test_the_receive_window_is_known_only_with_both_syns(
     syns: list[int], most: int | None, expected: int | None
 ) -> None:
     connections = _table(

@@ -98,7 +98,7 @@ def test_bursts_are_named_by_the_numbers_of_their_first_and_last_probes() -> Non
 
 @given(st.lists(st.floats(1e-7, 100), min_size=1, max_size=60), st.integers(1, 25))
 @settings(max_examples=40, deadline=None)
-def test_a_printed_histogram_counts_every_delay_and_has_at_most_the_given_number_of_lines(
+def test_a_printed_histogram_has_every_delay_and_few_enough_lines(
     delays: list[float], most: int
 ) -> None:
     histogram = Histogram()
@@ -144,7 +144,7 @@ def test_the_data_of_a_path_have_the_line_from_which_its_delays_were_made() -> N
     assert sum(one["count"] for one in told["histogram"]) == len(octets)
 
 
-def test_the_data_of_a_path_have_only_the_bins_of_the_histogram_with_answers() -> None:
+def test_the_data_of_a_path_omit_empty_bins_of_the_histogram() -> None:
     bins = path_data(Delays.of([0.001, 0.001, None, 1.0]))["histogram"]
     assert [one["count"] for one in bins] == [2, 1]
     for one, delay in zip(bins, (0.001, 1.0), strict=True):

@@ -96,7 +96,7 @@ def test_the_ends_of_an_axis_are_those_of_the_marks_with_a_margin(
         assert found == pytest.approx(ends)
 
 
-def test_the_axis_of_blocks_includes_zero_and_a_line_of_one_point_is_drawn_as_a_dot() -> None:
+def test_blocks_include_zero_and_a_line_of_one_point_is_a_dot() -> None:
     three = np.array([5.0, 7.0])
     block = Blocks(label="", ink="red", left=three, right=three + 1, y=three)
     across, up = Picture((block,), Scale("y"), Scale("x")).ends
@@ -129,7 +129,7 @@ def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name:
     assert fitting_unit(unit, most)[1] == name
 
 
-def test_one_value_gets_the_prefix_that_fits_it_and_values_shown_together_share_a_prefix() -> None:
+def test_values_shown_together_share_a_prefix() -> None:
     values = [in_unit(value, "s") for value in (1.0, 0.9999, -0.25, 2e-6, 0.0)]
     assert values == ["1 s", "999.9 ms", "-250 ms", "2 µs", "0 µs"]
     # A number has at most six digits before the point: 999,999 ms, but 1000 s.
@@ -239,7 +239,7 @@ def test_a_column_keeps_the_range_of_its_bars_and_a_cell_keeps_its_first_point(s
 
 
 @pytest.mark.usefixtures("few_columns")
-def test_few_marks_are_all_kept_and_many_marks_at_one_instant_are_merged_into_one_column() -> None:
+def test_many_marks_at_one_instant_are_merged_into_one_column() -> None:
     same = np.full(31, 4.0)
     assert len(kept(same[:30], same[:30])) == len(last_of_columns(same[:30])) == 30
     bars = np.column_stack([same, np.arange(31.0), np.arange(31.0) + 2])
@@ -277,7 +277,7 @@ def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
         assert end < begin or way != next_way, "spans that touch must have different directions"
 
 
-def test_outages_before_the_end_of_a_run_are_shades_or_lines_if_they_take_no_time() -> None:
+def test_outages_of_a_run_are_drawn_as_shades_or_lines() -> None:
     sky = Timeline("sky", Way(outages=[Outage(2 * S, S), Outage(4 * S, 0), Outage(9 * S, S)]))
     sea = Timeline("sea", Way(outages=[Outage(1 * S, S)]), Way())
     run = SimpleNamespace(stop_ns=9 * S, timelines=lambda: {"sky": sky, "sea": sea})

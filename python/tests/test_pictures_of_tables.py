@@ -90,7 +90,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_when_all_its_data_is_acknowledged_or_its_connection_is_closed() -> None:
+def test_a_direction_ends_with_its_last_ack_or_its_connection() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -127,7 +127,7 @@ def test_queues_with_drops_or_over_5_packets_are_shown(
     assert list(lines) == names
 
 
-def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
+def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
     states = queue(*lengths("l", 7, 3, 0), *lengths("l", 9, direction="reverse"))
     lost = drops({"t_ns": 1500 * MS}, {"t_ns": 2000 * MS}, {"t_ns": 500 * MS})
     shown = picture(Tables(states, lost), "queue")
@@ -142,7 +142,7 @@ def test_a_queue_begins_empty_and_a_drop_is_drawn_at_the_length_of_its_queue() -
     assert later["l forward"].y.tolist() == [3, 0, 0]
 
 
-def test_queues_in_which_no_packet_waited_are_an_error_unless_their_link_is_named() -> None:
+def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
     with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
         picture(run, "queue", View(end=2.0))
@@ -290,8 +290,8 @@ def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Polyline)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
-    # Fifteen packets have five sequences of ten gaps. Each density is at the sixth packet of its
-    # sequence.
+    # Fifteen packets have five sequences of ten gaps. Each density is drawn at the instant
+    # of the sixth packet of its sequence.
     assert lines["data"].x.tolist() == pytest.approx([0.05, 0.06, 0.07, 0.08, 0.09])
     assert lines["data"].y.tolist() == pytest.approx([100.0] * 5)
 
@@ -403,7 +403,7 @@ def test_a_time_sequence_without_packets_says_what_is_missing() -> None:
         time_sequence(*STORY, {"flow": "g", "node": "b"}, node="b")
 
 
-def test_a_direction_is_shown_as_seen_at_its_sender_and_echo_probes_are_left_out() -> None:
+def test_a_direction_is_shown_as_its_sender_saw_it() -> None:
     reply = {"direction": "reverse", "node": "b"}
     echo = {"flow": "p", "kind": "request"}
     seen = segments(echo, {}, reply | {"node": "a", "way": "in"}, reply)

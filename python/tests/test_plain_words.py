@@ -97,7 +97,7 @@ def test_plain_words_have_the_meaning_that_typer_gives_them(
 
 
 @pytest.mark.parametrize("line", NOT_PLAIN)
-def test_lines_with_help_a_double_dash_or_a_possible_error_are_left_to_typer(line: str) -> None:
+def test_typer_parses_lines_with_help_double_dashes_or_possible_errors(line: str) -> None:
     assert explain_words(line.split()) is None
 
 

@@ -259,9 +259,7 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
     assert x_of(labels(start_run, "cwnd", View(end=30.0))["cwnd"])[-1] == pytest.approx(30.0)
 
 
-def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_at_the_value_that_expired(
-    start_run: ns.Run,
-) -> None:
+def test_the_picture_of_a_timer_shows_its_initial_and_its_expired_values(start_run: ns.Run) -> None:
     handles = labels(start_run, "rto")
     assert (x_of(handles["rto"])[0], y_of(handles["rto"])[0]) == (0.0, 3.0)
     fired = start_run.rto.where(fired=True)
@@ -286,9 +284,7 @@ def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: n
     assert {len(x_of(dot)) for dot in dots} >= set(counts)
 
 
-def test_timeouts_and_go_back_n_have_bars_of_their_own_and_spurious_segments_have_rings(
-    start_run: ns.Run,
-) -> None:
+def test_timeouts_go_back_n_and_spurious_segments_have_their_own_marks(start_run: ns.Run) -> None:
     handles = labels(start_run, "time-sequence")
     retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
@@ -324,9 +320,7 @@ def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -
     assert "recovery begins" not in handles, "Tahoe has no recovery"
 
 
-def test_a_queue_begins_empty_and_only_queues_with_drops_or_many_packets_are_drawn_by_default(
-    start_run: ns.Run,
-) -> None:
+def test_queues_with_drops_or_many_packets_are_drawn_by_default(start_run: ns.Run) -> None:
     handles = labels(start_run, "queue", View(end=20.0))
     assert set(handles) == {"modem forward", "dropped"}
     line = handles["modem forward"]

@@ -116,7 +116,7 @@ def test_a_folder_that_exists_is_not_written_into(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_poll_without_a_number_of_rounds_ends_at_an_interrupt_and_keeps_its_rows(
+def test_an_endless_poll_keeps_its_rows_at_an_interrupt(
     netspurt: Command, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "s.toml").write_text('[sites.a]\nurl = "http://a/"\naddress = "192.0.2.1"\n')
@@ -147,7 +147,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
     monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
 
 
-def test_without_a_capture_the_ratio_is_the_minimum_round_trip_of_tcp_divided_by_that_of_ping(
+def test_the_ratio_without_a_capture_uses_the_minimum_round_trips(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.1")
@@ -164,7 +164,7 @@ def test_without_a_capture_the_ratio_is_the_minimum_round_trip_of_tcp_divided_by
     assert "ratio" not in row
 
 
-def test_an_echo_probe_that_cannot_be_sent_is_noted_in_the_row_and_raises_no_error(
+def test_an_unsent_echo_probe_gets_a_note_and_raises_no_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     site = Site("a", "http://a/", "192.0.2.1", "192.0.2.9")

@@ -53,7 +53,7 @@ def test_the_rows_of_a_document_are_those_of_the_tables() -> None:
         assert list(told[name]) == found.table(name).records()
 
 
-def test_rows_that_are_read_one_value_at_a_time_have_the_values_of_records() -> None:
+def test_rows_read_one_value_at_a_time_equal_records() -> None:
     table = rows("made", [{"n": 1, "t": "x"}, {"n": None, "t": "y"}], {"n": None, "t": ""})
     assert [dict(row) for row in table.each()] == table.records()
     assert table.records(["t"]) == [{"t": "x"}, {"t": "y"}]

@@ -211,9 +211,7 @@ def test_the_highest_loss_rates_are_in_percent_of_the_probes(tmp_path: Path) -> 
     assert list(found.table[1:]) == [("NTA:B", "10.00 %"), ("A", "1.00 %")]
 
 
-def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_row(
-    tmp_path: Path,
-) -> None:
+def test_a_correlation_of_pearson_is_shown_with_and_without_its_extreme_row(tmp_path: Path) -> None:
     lost, efficiency = [1, 2, 3, 4, 90], [0.9, 0.8, 0.95, 0.7, 0.2]
     rows = [
         run(f"R{n}", lost=a, efficiency=b)
@@ -229,9 +227,7 @@ def test_a_correlation_is_that_of_pearson_and_is_also_shown_without_its_extreme_
 # Waits.
 
 
-def test_the_wait_for_a_loss_is_divided_by_the_mean_delay_of_the_answered_probes(
-    tmp_path: Path,
-) -> None:
+def test_waits_for_losses_are_relative_to_the_mean_answered_delay(tmp_path: Path) -> None:
     """The printed mean is the sum of the delays divided by the number of all 512 probes.
 
     If 100 of them are lost, the mean delay of the other 412 is 512/412 of the printed mean.
@@ -264,7 +260,7 @@ def test_the_longest_waits_are_means_over_the_events_of_a_run(tmp_path: Path) ->
     ("each_s", "possible"),
     [(5.07, 1), (5.09, 0), (0.3, 1)],
 )
-def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_long_delays(
+def test_the_deviation_of_delays_limits_the_possible_spurious_time(
     tmp_path: Path, each_s: float, possible: int
 ) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=8, spurious_s=8 * each_s)
@@ -276,9 +272,7 @@ def test_the_spurious_time_can_be_a_sum_of_delays_if_the_deviation_allows_such_l
     assert list(found.table[1:]) == ([("A", f"{share:.2f}")] if each_s > 1 else [])
 
 
-def test_a_spurious_time_can_always_be_a_sum_of_delays_if_the_delays_are_below_the_mean(
-    tmp_path: Path,
-) -> None:
+def test_a_spurious_time_of_delays_below_the_mean_is_always_possible(tmp_path: Path) -> None:
     row = run("A", mean_ms=1000, cov=0.5, spurious=500, spurious_s=10)
     paper = accounts(tmp_path, row)
     assert measured(paper, "charged_delays", table="accounts.csv", probes="512").value == 1
@@ -315,7 +309,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_kinds_of_runs_are_read_from_names_if_mean_delays_rise_with_length_and_load(
+def test_names_give_kinds_of_runs_if_delays_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]
@@ -343,7 +337,7 @@ def test_runs_from_another_host_are_not_compared_with_those_from_the_usual_host(
 
 
 @pytest.mark.parametrize(("efficiency", "value"), [(0.9, [21, 20]), (1, None)])
-def test_the_means_of_busy_and_quiet_runs_count_only_if_busy_runs_are_less_efficient(
+def test_busy_and_quiet_means_count_only_if_busy_runs_are_less_efficient(
     tmp_path: Path, efficiency: float, value: list[float] | None
 ) -> None:
     rows = [*NAMED[:3], NAMED[3] | {"efficiency": efficiency}]

@@ -122,9 +122,7 @@ def test_a_line_with_a_lower_rate_is_steeper(
     assert found.table[0] == ("two lines", "1")
 
 
-def test_ratios_of_delays_are_sorted_and_the_range_from_2_to_3_includes_its_ends(
-    tmp_path: Path,
-) -> None:
+def test_ratios_of_delays_are_sorted_and_ends_of_ranges_count(tmp_path: Path) -> None:
     ends = {"A": (10, 30), "B": (10, 20), "C": (10, 31), "D": (10, 19)}
     rows = [line(name, *both, 8000) for name, both in ends.items()]
     found = measured(lines(tmp_path, *rows), "length_ratios", table="delays.csv")
@@ -134,7 +132,7 @@ def test_ratios_of_delays_are_sorted_and_the_range_from_2_to_3_includes_its_ends
 
 
 @pytest.mark.parametrize(("others", "value"), [("1.9", [1.1, 1.2]), ("2", None)])
-def test_the_measure_flat_paths_has_a_value_only_if_all_other_ratios_exceed_the_bound(
+def test_the_measure_flat_paths_needs_all_other_ratios_above_the_bound(
     tmp_path: Path, others: str, value: list[float] | None
 ) -> None:
     ends = {"FLAT_1": (10, 12), "FLAT_2": (10, 11), "STEEP": (10, 20), "ASIDE": (10, 13)}
@@ -156,7 +154,7 @@ def test_the_measure_flat_paths_has_a_value_only_if_all_other_ratios_exceed_the_
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )
-def test_length_matters_more_than_load_if_it_changes_the_delay_by_a_larger_factor(
+def test_length_matters_more_if_its_factor_exceeds_that_of_load(
     tmp_path: Path, busy_256: float, named: str
 ) -> None:
     rows = [line("X-L", 100, 200, 8000), line("X-H", 100, busy_256, 8000)]
@@ -190,9 +188,7 @@ def test_a_delay_between_printed_lengths_lies_on_the_line_of_its_length(tmp_path
 # Lines of delay, together with accounts (the rows of RFC 889's table of runs).
 
 
-def test_a_busy_run_has_the_busy_row_of_its_host_and_a_quiet_run_the_quiet_row(
-    tmp_path: Path,
-) -> None:
+def test_each_run_gets_the_row_of_its_host_with_the_same_load(tmp_path: Path) -> None:
     paper = paper_with(
         tmp_path,
         delays=[PLAIN, line("X-L", 1, 2, 3), line("X-H", 1, 2, 3)],
@@ -240,7 +236,7 @@ def test_the_rule_of_random_lengths_that_predicts_the_mean_better_is_returned(
 
 
 @pytest.mark.parametrize(("aside", "largest"), [("NONE", 10.0), ("PLAIN", 0.0)])
-def test_the_largest_error_of_predicted_means_leaves_out_the_runs_that_are_set_aside(
+def test_the_largest_error_of_predicted_means_omits_runs_set_aside(
     tmp_path: Path, aside: str, largest: float
 ) -> None:
     # The measure adds half a millisecond to the printed mean, because the paper cuts off digits.
@@ -251,9 +247,7 @@ def test_the_largest_error_of_predicted_means_leaves_out_the_runs_that_are_set_a
     assert (row[1], row[-1]) == ("PLAIN", "+10.0 %")
 
 
-def test_a_run_that_another_host_measured_is_not_compared_with_a_line_of_the_usual_host(
-    tmp_path: Path,
-) -> None:
+def test_a_run_from_another_host_is_not_compared_with_the_usual_lines(tmp_path: Path) -> None:
     paper = paper_with(
         tmp_path,
         delays=[PLAIN | {"name": "UCL"}],
@@ -265,7 +259,7 @@ def test_a_run_that_another_host_measured_is_not_compared_with_a_line_of_the_usu
     assert [row[0] for row in found.table[1:]] == ["UCL"]
 
 
-def test_the_ratio_of_two_tables_is_the_mean_of_the_ratios_at_both_lengths(tmp_path: Path) -> None:
+def test_the_ratio_of_two_tables_is_a_mean_over_both_lengths(tmp_path: Path) -> None:
     accounts = [run("PLAIN-1", mean_ms=5), run("PLAIN-2", mean_ms=226)]
     paper = paper_with(tmp_path, delays=[PLAIN], hosts=[host("PLAIN")], accounts=accounts)
     found = measured(paper, "table_ratio", tables=TABLES, host="PLAIN")

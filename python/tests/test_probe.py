@@ -66,9 +66,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 
 
 @namespaces
-def test_a_loop_of_two_echo_services_ends_and_a_service_beyond_loopback_prints_a_warning(
-    tmp_path: Path,
-) -> None:
+def test_two_echo_services_that_answer_each_other_stop(tmp_path: Path) -> None:
     """Two echo hosts that send a datagram back and forth stop after about 1,000 answers each."""
     script = """
 import socket, subprocess, sys, time
@@ -165,9 +163,7 @@ def test_512_echo_probes_measure_the_rate_and_the_delay_of_an_emulated_line(tmp_
     ]
 
 
-def test_timers_beside_a_probe_have_the_same_results_as_in_a_replay_of_its_file(
-    tmp_path: Path,
-) -> None:
+def test_timers_beside_a_probe_and_in_its_replay_have_equal_results(tmp_path: Path) -> None:
     named = ["rfc6298", "mills", "linux", "mills:g=1.1"]
     plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl", kind="udp", port=9)
     if FOUND["ICMP sockets"][0]:
@@ -522,7 +518,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
 
     def answer() -> None:
         # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow.
-        # Probe 1 gets one answer, 2 two answers, 3 a late answer, 4 none.
+        # Probe 1 gets one answer, probe 2 gets two, probe 3 a late answer, and probe 4 no answer.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":
@@ -584,7 +580,7 @@ assert watch.answered == 10, watch
         assert output.count(str(length)) == 20
 
 
-def test_bursts_of_long_delays_are_listed_but_not_the_longer_delays_of_long_probes() -> None:
+def test_long_delays_of_long_probes_are_not_listed_as_bursts() -> None:
     octets = np.tile([40, 256], 200)
     rtt = 0.04 + octets * 16 / 9600
     rtt[100:104] += 3.0

@@ -31,7 +31,7 @@ def watched(kind: str, **more: str) -> Watch:
 
 
 @pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_the_line_of_delay_against_length_is_shown_only_if_answers_are_as_long_as_probes(
+def test_a_line_of_delay_against_length_needs_answers_as_long_as_probes(
     kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)
@@ -40,9 +40,7 @@ def test_the_line_of_delay_against_length_is_shown_only_if_answers_are_as_long_a
     assert ("delay by length" in "\n".join(_summary(watch, data))) is has_line
 
 
-def test_the_table_of_timers_explains_its_columns_and_the_last_line_names_the_next_command() -> (
-    None
-):
+def test_the_summary_explains_its_columns_and_names_the_next_command() -> None:
     watch = watched("udp")
     data = _told(watch, ["mills"])
     assert "netspurt replay" not in "".join(_summary(watch, data))
@@ -81,7 +79,7 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     assert "is this machine" not in text
 
 
-def test_the_summary_of_a_probe_to_this_machine_says_that_its_kernel_made_the_delays() -> None:
+def test_the_summary_says_that_this_machines_kernel_made_the_delays() -> None:
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
     assert "127.0.0.1 is this machine, so the delays show only its own kernel" in text

@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_no_line_is_printed_for_a_hop_or_an_end_or_a_header_without_a_file() -> None:
+def test_hops_ends_and_headers_without_a_file_print_no_line() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -137,7 +137,7 @@ def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise
     assert len(list(_heading(replace(about, noise=None)))) == 2
 
 
-def test_without_timestamps_of_the_kernel_the_noise_floor_comes_from_those_of_the_program() -> None:
+def test_the_programs_timestamps_give_the_noise_floor_if_the_kernel_has_none() -> None:
     noise: Any = header().noise
     without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
     (told,) = (text for text in _heading(without) if text.startswith("noise"))
@@ -231,7 +231,7 @@ def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> lis
     ]
 
 
-def test_the_added_delay_of_a_hop_is_the_difference_from_the_last_hop_that_answered() -> None:
+def test_the_added_delay_counts_from_the_last_hop_that_answered() -> None:
     lines = [
         *hop(3, 9.0, 7.0, 30.0, at="10.0.0.3"),
         *hop(1, 2.0, None, at="10.0.0.1"),
@@ -321,7 +321,7 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_sentences_on_timers_have_the_spurious_counts_and_the_least_and_largest_mean_wait() -> None:
+def test_sentences_on_timers_have_spurious_counts_and_extreme_mean_waits() -> None:
     algorithms = [about("one", 0, 2, 4.0), about("two", 3, 4, 2.0), about("six", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (

@@ -1,8 +1,8 @@
 """Tests the qlog files that netspurt writes: their schema, and the events in them.
 
 qlog is a format for the events of connections. Drafts of the IETF describe it. A file of records
-(.sqlog) has one connection at one node, and a contained file (.qlog) has many such
-connections. The program qvis draws qlog files of an older version.
+(.sqlog) has one connection at one node. A contained file (.qlog) has a trace for each connection
+at each node. The program qvis draws qlog files of an older version.
 """
 
 from __future__ import annotations

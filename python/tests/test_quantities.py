@@ -182,7 +182,7 @@ def test_a_grid_is_every_combination_of_evenly_spaced_values(
     unit=st.sampled_from(["ns", "us", "ms", "s"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_grid_of_times_has_the_ends_that_it_names_and_evenly_spaced_values(
+def test_a_grid_of_times_has_its_ends_and_evenly_spaced_values(
     low: int, span: int, count: int, unit: str
 ) -> None:
     text = f"linux:rto_min={low}..{low + span}{unit}/{count}"

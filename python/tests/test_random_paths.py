@@ -118,7 +118,7 @@ def test_the_output_with_a_row_for_each_path_says_how_to_get_one_row(
     assert "`draw = true` and the sweep `seeds = 12`" in output
 
 
-def test_a_case_with_a_random_path_sends_as_much_as_the_run_of_its_scenario(swept: Path) -> None:
+def test_a_random_case_sends_as_much_as_the_run_of_its_scenario(swept: Path) -> None:
     sweep = Sweep.of(ns.Scenario.parse(PATHS))
     cases = open_sweep(swept).read()
     run = sweep.scenario(17).run()

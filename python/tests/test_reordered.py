@@ -93,7 +93,7 @@ def test_duplicates_by_the_network_count_as_copies_and_late_originals_do_not(
     assert (len(found.table("retransmissions")) > 20) == (copies == 0)
 
 
-def test_copies_by_the_network_are_no_retransmissions_but_a_line_says_how_many_there_are(
+def test_a_line_counts_copies_by_the_network_apart_from_retransmissions(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, link="duplicate = { probability = 0.02 }")

@@ -72,9 +72,7 @@ def test_every_picture_names_its_recording_and_every_timer(replay: Replay, kind:
     assert len(legend.get_texts()) == len(names)
 
 
-def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retransmission(
-    replay: Replay,
-) -> None:
+def test_a_timeline_shows_all_delays_timers_and_spurious_retransmissions(replay: Replay) -> None:
     axes = axes_of(replay, "timeline")
     handles = shown(axes)
     rtt, sent = replay.delays.rtt_s, replay.delays.sent_s
@@ -112,9 +110,7 @@ def test_no_timer_is_drawn_within_the_rows_of_crosses(factor: float) -> None:
         assert not ((line.y > border) & (line.y <= made.y.high)).any()
 
 
-def test_each_lost_probe_has_a_mark_at_the_bottom_and_a_timeline_without_losses_has_no_mark(
-    replay: Replay,
-) -> None:
+def test_a_timeline_has_a_mark_at_the_bottom_for_each_lost_probe(replay: Replay) -> None:
     axes = axes_of(replay, "timeline")
     ticks = points(shown(axes)["lost"])
     assert [x for x, _ in ticks] == replay.delays.sent_s[np.isnan(replay.delays.rtt_s)].tolist()
@@ -206,9 +202,7 @@ def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> 
 
 
 @pytest.mark.parametrize(("timers", "ahead"), [(50, 40), (100, 59), (100, 97), (30, 3)])
-def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all(
-    timers: int, ahead: int
-) -> None:
+def test_the_legend_of_a_front_names_at_most_20_timers(timers: int, ahead: int) -> None:
     every: list[Any] = [SimpleNamespace(estimator=str(n)) for n in range(timers)]
     front: Any = SimpleNamespace(algorithms=every, front=lambda: every[:ahead])
     for first in every:
@@ -219,7 +213,7 @@ def test_the_legend_of_a_front_names_the_recommended_timer_and_at_most_20_in_all
         assert places == sorted(places), "the legend must keep the order of the front"
 
 
-def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_delays() -> None:
+def test_timers_far_above_all_delays_are_marked_at_the_top() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
     most = float(np.nanmax(made.delays.rtt_s))
     assert float(made["rfc6298"].waits[5:].min()) > 4 * most
@@ -237,7 +231,7 @@ def test_timers_far_above_all_delays_are_marked_at_the_top_of_the_axis_of_the_de
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_a_timer_without_spurious_retransmissions_is_drawn_at_a_tick_with_the_label_0() -> None:
+def test_a_timer_without_spurious_retransmissions_is_drawn_at_zero() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")
@@ -304,9 +298,7 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_the_picture_of_a_front_has_each_timer_at_its_spurious_share_and_its_mean(
-    replay: Replay,
-) -> None:
+def test_a_front_is_drawn_by_spurious_share_and_mean(replay: Replay) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

@@ -145,9 +145,7 @@ def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_tim
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_a_page_first_says_when_transfers_finished_and_how_long_silence_and_repair_lasted(
-    early: Path, netspurt: Command
-) -> None:
+def test_a_page_first_says_when_transfers_finished(early: Path, netspurt: Command) -> None:
     def answers(*words: object) -> list[str]:
         netspurt("report", *words, "--out", "page.html")
         text = Path("page.html").read_text()
@@ -425,9 +423,7 @@ def test_directions_of_two_runs_are_compared_by_their_names(netspurt: Command) -
     assert "The 2 directions with data never differ, with times counted from the first" in text
 
 
-def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeout(
-    netspurt: Command,
-) -> None:
+def test_the_table_omits_go_back_n_that_follows_a_fast_retransmit(netspurt: Command) -> None:
     netspurt("new", "tahoe.toml")
     netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
     netspurt("report", "tahoe", "--out", "page.html")
@@ -613,9 +609,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     assert ends == [last] * 3
 
 
-def test_a_row_whose_direction_has_no_picture_is_listed_but_leads_to_no_picture(
-    tmp_path: Path,
-) -> None:
+def test_a_row_without_a_picture_is_listed_without_a_button(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites", room=Room(directions=2))], tmp_path / "page.html")
     spurious = rows_of(text, "Spurious retransmissions")

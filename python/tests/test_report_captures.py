@@ -108,9 +108,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     return captured(folder / "server.pcapng")
 
 
-def test_the_page_of_a_capture_begins_with_the_finding_and_then_the_shares_of_time(
-    slow: Captured,
-) -> None:
+def test_the_page_of_a_capture_begins_with_its_finding(slow: Captured) -> None:
     (part,) = slow.section.parts
     assert re.fullmatch(
         r"The largest part of the time, 34%, went to data on its way \(.*\)\. "

@@ -97,7 +97,7 @@ def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
     assert sum(int(row[4].replace(",", "")) for row in rows) == len(rows_of_all)
 
 
-def test_only_the_worst_captures_have_pictures_or_sections_and_the_page_says_how_many(
+def test_only_the_worst_captures_have_pictures_or_sections(
     captures: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "MOST_DRAWN", 1)

@@ -167,9 +167,7 @@ def test_the_readout_says_dead_only_while_the_link_is_dead(browser: Any, tmp_pat
         assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
 
 
-def test_the_button_of_a_row_zooms_to_the_mark_of_the_row_and_shows_its_values(
-    browser: Any, page_of_one: Path
-) -> None:
+def test_the_button_of_a_row_zooms_to_the_rows_mark(browser: Any, page_of_one: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     opened(browser, page_of_one)
@@ -387,9 +385,7 @@ def test_no_width_makes_the_page_scroll_sideways(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
-def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
-    browser: Any, tmp_path: Path
-) -> None:
+def test_the_page_of_a_handover_shades_dead_times_of_the_link(browser: Any, tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
     file = tmp_path / "page.html"
     file.write_text(page([run_section(run, "handover")], file))

@@ -87,7 +87,7 @@ def test_acknowledgments_and_segments_without_data_are_not_counted_as_data() -> 
 
 
 @pytest.mark.parametrize(("matched", "told"), [(2, True), (1, False)])
-def test_segments_are_not_compared_one_by_one_if_most_were_seen_at_only_one_point(
+def test_segments_are_compared_only_if_both_points_saw_most_of_them(
     matched: int, told: bool
 ) -> None:
     pairs = [segment(n) for n in range(matched)] + [segment(n, None) for n in range(4 - matched)]
@@ -116,7 +116,7 @@ def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> 
 
 
 @pytest.mark.parametrize(("shown_s", "complete"), [(0.0499, True), (0.06, False)])
-def test_the_lower_bound_is_left_out_if_it_exceeds_a_shown_round_trip_or_if_few_packets_match(
+def test_the_page_omits_an_unreliable_lower_bound_of_the_round_trip(
     shown_s: float, complete: bool
 ) -> None:
     words = told_round_trip([0.1, 0.0], shown_s, complete=complete)
@@ -176,7 +176,7 @@ def test_programs_are_reported_with_the_way_in_which_they_ended(
     assert list(told_programs(with_programs(**values))) == words
 
 
-def test_a_run_without_programs_has_no_sentences_on_programs_and_no_table_of_connections() -> None:
+def test_the_page_of_a_run_without_programs_mentions_none() -> None:
     run = made_run(connections=table(flow=["x"]))
     for live in (None, SimpleNamespace(programs=None)):
         run.live = live
@@ -275,7 +275,7 @@ def ended(stop_s: float = 10.0, **columns: Any) -> Any:
         ),
     ],
 )
-def test_the_answer_on_several_directions_has_the_last_finish_and_the_time_in_silence_and_repair(
+def test_the_answer_on_several_directions_combines_their_times(
     columns: dict[str, Any], words: str
 ) -> None:
     assert _answer(ended(**columns)) == words

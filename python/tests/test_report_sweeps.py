@@ -132,7 +132,7 @@ def test_figures_in_a_common_unit_are_legible_for_the_smallest_and_the_largest_m
     assert in_words("connection_ns_mean")[0] == "mean duration of a connection"
 
 
-def test_a_cell_in_a_table_of_a_sweep_has_its_interval_on_a_second_line(
+def test_the_interval_in_a_table_of_a_sweep_has_its_own_line(
     section: Section, tmp_path: Path
 ) -> None:
     text = page([section], tmp_path / "page.html")
@@ -231,9 +231,7 @@ def test_a_sweep_is_not_exact_if_an_axis_has_random_losses(
     assert is_exact(folder, folder.read()) == exact
 
 
-def test_all_pictures_of_an_axis_have_their_dots_in_the_order_of_the_first_picture(
-    tmp_path: Path,
-) -> None:
+def test_all_pictures_of_an_axis_sort_their_dots_like_the_first(tmp_path: Path) -> None:
     values = {
         "stop": "60 s",
         "sweep": {
@@ -259,7 +257,7 @@ def test_all_pictures_of_an_axis_have_their_dots_in_the_order_of_the_first_pictu
     assert next(iter(orders))[-1] == best, "the best value must be at the top"
 
 
-def test_the_labels_of_a_picture_with_two_axes_are_in_the_order_of_their_mean_figures() -> None:
+def test_labels_of_a_picture_with_two_axes_follow_their_mean_figures() -> None:
     values = {("a", "x"): 1.0, ("a", "y"): 9.0, ("b", "x"): 5.0, ("b", "y"): 2.0}
     figures: Figures = {labels: Interval.without(value) for labels, value in values.items()}
     assert _best_first(figures, "completion_ns_mean") == ["b", "a"]

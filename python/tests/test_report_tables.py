@@ -86,9 +86,7 @@ def missed(run: Any) -> list[tuple[str, ...]]:
 FIRST, SECOND = (1.0, 1, 1000, ""), (1.5, 1001, 1000, "")
 
 
-def test_the_loss_of_a_retransmission_is_not_listed_if_the_next_retransmission_was_spurious() -> (
-    None
-):
+def test_a_loss_before_a_spurious_retransmission_is_not_listed() -> None:
     """The original arrived, but its ACKs were lost. The first retransmission was lost, too."""
     retransmissions = (2.0, 1, 1000, "rto"), (3.0, 1, 1000, "rto")
     for spurious, count in ([False, True, True], 0), ([False, False, False], 1):
@@ -195,7 +193,7 @@ def test_repairs_are_those_that_a_search_through_all_transmissions_finds() -> No
         ),
     ],
 )
-def test_an_empty_table_says_what_was_lost_and_that_no_loss_of_data_was_repaired_late(
+def test_an_empty_table_of_losses_says_why_it_is_empty(
     gone: list[int], drops: dict[str, Any], words: str
 ) -> None:
     run = run_of([FIRST, (2.0, 1, 1000, "fast")], gone, drops=drops)
@@ -282,9 +280,7 @@ def test_the_cells_of_a_table_are_escaped_and_aligned() -> None:
 
 
 @pytest.mark.parametrize(("more", "words"), [(1, "1 more row"), (1234, "1,234 more rows"), (0, "")])
-def test_rows_that_are_left_out_are_counted_and_a_sentence_says_where_all_rows_are(
-    more: int, words: str
-) -> None:
+def test_a_sentence_counts_the_omitted_rows_and_says_where_they_are(more: int, words: str) -> None:
     rows = Rows("c", ("h",), [("x",)], more=more, elsewhere="`netspurt table` prints all.")
     text = markup(Part("p", tables=[rows]))
     sentence = (
@@ -344,7 +340,7 @@ def test_only_wide_tables_have_smaller_type_on_paper(width: int, style: str) -> 
     assert re.findall(r"<pre(?: class=(\S+))? role", text) == [style]
 
 
-def test_lines_of_a_table_stay_together_and_their_first_cells_are_marked_as_names() -> None:
+def test_the_lines_of_a_table_stay_together() -> None:
     lines = ["Timers:", "rto:min=1  20 ms", "fixed      3 s", "           9 s", "  So run `x`."]
     text = markup(Part("p", lines=lines))
     assert text.count('<span class="cells"') == 1
@@ -369,7 +365,7 @@ def test_the_title_of_a_page_names_three_headings_at_most(headings: str, title: 
     assert (f"<h2>{headings[0]}</h2>" in text) == (len(headings) > 1)
 
 
-def test_sections_within_a_folder_lead_back_to_it_and_are_not_in_the_title() -> None:
+def test_sections_within_a_folder_lead_back_to_it() -> None:
     text = page(sections("F", "x", "G", "y", within="xy"), "/o/p.html")
     assert "<title>F · G" in text
     back = re.findall(r'<a href="#(part-\d)">Back to the list</a>', text)

@@ -61,9 +61,9 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: Claims that surrogates do not reproduce. They say that no setting of the timer is clearly better
-#: than the printed one. If each delay of a surrogate is drawn independently, another setting is
-#: better: its efficiency is higher by more than 0.01.
+#: Claims that surrogates do not reproduce. These claims say that no setting of the timer is
+#: clearly better than the printed one. If each delay of a surrogate is drawn independently,
+#: another setting is better: its efficiency is higher by more than 0.01.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -129,7 +129,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
         ("stat-mux", "FOE", None),
     ],
 )
-def test_probing_a_simulated_path_gives_the_printed_delays_at_the_ends_of_its_lines(
+def test_probes_of_a_simulated_path_have_the_printed_delays(
     run: str, row: str, break_at: int | None
 ) -> None:
     paper = read_paper("rfc889")
@@ -208,7 +208,7 @@ def test_a_claim_is_not_reproduced_if_neither_its_number_nor_its_shape_holds(own
         read_paper("rfc889", own.parent)
 
 
-def test_a_comparison_of_several_numbers_with_one_holds_only_if_it_holds_for_each() -> None:
+def test_a_comparison_of_several_numbers_must_hold_for_each() -> None:
     assert comparison("above")([1.0, 2.0], 0.0, 0)
     assert not comparison("above")([1.0, -2.0], 0.0, 0)
     assert comparison("within")([95.0], [100.0], 0.05)
@@ -245,8 +245,8 @@ def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
         assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
 
 
-#: A row of RFC 889's table of delays has lines of delay against length. For these rows, no path of
-#: links gives the delays at the ends of the lines within 5 %. The value is the largest error [%].
+#: The rows of RFC 889's table of delays whose simulated path does not give the printed delays
+#: within 5 %, each with its largest error [%].
 FAR = {"BERK": 9.1}
 
 
@@ -303,7 +303,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_a_timer_that_uses_length_is_worse_over_a_multiplexer_only_because_it_is_shorter() -> None:
+def test_over_a_multiplexer_a_timer_by_length_loses_only_by_being_shorter() -> None:
     """Waits at a statistical multiplexer do not depend on the length of packets.
 
     VALIDATION.md has figures of ten seeds.

@@ -218,7 +218,7 @@ def test_a_run_is_opened_through_a_symbolic_link(folder: Path, tmp_path: Path) -
     assert ns.open_run(tmp_path / "link").title == ns.open_run(folder).title
 
 
-def test_an_opened_run_is_not_saved_again_and_the_error_says_to_copy_its_folder(
+def test_the_error_for_saving_an_opened_run_says_to_copy_its_folder(
     folder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(
@@ -355,9 +355,7 @@ def test_a_folder_that_another_program_made_meanwhile_is_left_alone(tmp_path: Pa
     assert [path.name for path in tmp_path.rglob("*")] == ["r", "theirs"]
 
 
-def test_a_dangling_symbolic_link_and_a_path_below_a_file_are_refused_as_folders(
-    tmp_path: Path,
-) -> None:
+def test_dangling_links_and_paths_below_files_are_refused_as_folders(tmp_path: Path) -> None:
     (tmp_path / "r").symlink_to(tmp_path / "nothing")
     with pytest.raises(FileExistsError, match="name another folder, or remove it"):
         check_free(tmp_path / "r")

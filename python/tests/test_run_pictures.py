@@ -205,9 +205,7 @@ def test_a_picture_of_timers_has_a_dot_for_each_sample(start_run: ns.Run) -> Non
     assert axes.get_ylim()[0] == 0
 
 
-def test_a_queue_is_drawn_with_every_change_and_each_drop_is_as_high_as_the_queue(
-    start_run: ns.Run,
-) -> None:
+def test_the_picture_of_a_queue_shows_every_change_and_drop(start_run: ns.Run) -> None:
     axes = axes_of(start_run, "queue", View(link="modem", end=30.0))
     handles = shown(axes)
     own = start_run.queue.where(link="modem", direction="forward")
@@ -274,7 +272,7 @@ def crowded() -> ns.Run:
 @pytest.mark.parametrize(
     "kind", ["time-sequence", "cwnd", "rto", "outstanding", "throughput", "density"]
 )
-def test_a_picture_shows_the_first_flow_by_default_also_if_other_packets_came_before(
+def test_a_picture_shows_the_first_flow_even_after_packets_of_others(
     crowded: ns.Run, kind: str, tmp_path: Path
 ) -> None:
     assert axes_of(crowded, kind).get_title(loc="right").partition(" ")[0] == "late.0"
@@ -327,9 +325,7 @@ def beside(start_run: ns.Run, parted: float | None) -> Figure:
     return draw_beside(sides, 10.0, parted)
 
 
-def test_two_runs_are_drawn_side_by_side_and_each_begins_with_its_first_data(
-    start_run: ns.Run,
-) -> None:
+def test_runs_side_by_side_begin_with_their_first_data(start_run: ns.Run) -> None:
     figure = beside(start_run, 1.5)
     left, right = figure.axes[:2]
     assert [axes.get_title(loc="left") for axes in (left, right)] == ["one", "other"]
@@ -385,7 +381,7 @@ def test_bars_are_as_high_as_their_values_and_have_the_known_intervals() -> None
     assert axes.get_legend() is None
 
 
-def test_bars_of_a_sweep_with_two_axes_stand_in_groups_and_the_legend_has_the_second_axis() -> None:
+def test_bars_of_a_sweep_with_two_axes_stand_in_groups() -> None:
     figures: Figures = {(a, b): interval(1.0) for a in ("x", "y") for b in ("p", "q", "r")}
     del figures["y", "q"]
     axes = draw_cases("bar", figures, ["one", "two"], "sent").axes[0]
@@ -567,7 +563,7 @@ def test_a_long_title_leaves_room_for_the_text_at_its_right(start_run: ns.Run) -
     assert axes.get_title(loc="left").count("\n") >= 2
 
 
-def test_a_long_run_is_drawn_with_as_many_marks_as_a_picture_has_room_for() -> None:
+def test_a_long_run_fills_the_room_for_marks_in_its_picture() -> None:
     count = 50_000
     t: NDArray[np.float64] = np.linspace(0.0, 500.0, count, endpoint=False)
     low = 1000.0 * np.arange(count)

@@ -411,7 +411,7 @@ def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> 
     assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
 
 
-def test_the_error_for_a_scenario_made_from_a_name_points_to_the_function_load() -> None:
+def test_the_error_for_a_name_points_to_the_function_load() -> None:
     with pytest.raises(TypeError, match="`load"):
         ns.Scenario("x")  # type: ignore[arg-type]
     assert ns.ScenarioError.__module__ == "netspurt"

@@ -116,9 +116,7 @@ def watched() -> Watch:
 
 @pytest.mark.parametrize("across", [60, 80, 200])
 @pytest.mark.parametrize("down", [12, 23, 60])
-def test_the_screen_of_a_probe_fits_the_terminal_and_in_a_tall_terminal_lists_the_last_probes(
-    across: int, down: int
-) -> None:
+def test_the_screen_of_a_probe_fits_small_and_tall_terminals(across: int, down: int) -> None:
     watch = watched()
     trace = [f"{n:>6}  10 ms" for n in range(40)]
     lines = screen_lines(Plan("host", count=100), watch, trace, across, down)

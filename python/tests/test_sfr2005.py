@@ -158,7 +158,7 @@ def test_a_paper_without_sweeps_and_an_unknown_name_of_a_sweep_are_errors(bench:
         Sweeps.of(bench.paper).sweep("none", whole=True)
 
 
-def test_reno_needs_a_timeout_if_one_of_the_last_three_segments_is_lost_and_sfr_needs_none(
+def test_sfr_repairs_the_last_three_segments_without_the_timeout_that_reno_needs(
     bench: Bench,
 ) -> None:
     cases = bench.swept("tail").cases

@@ -16,9 +16,7 @@ from netspurt.scenario import followed_names
 from conftest import Command, refused
 
 
-def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_the_command_that_runs_it(
-    netspurt: Command,
-) -> None:
+def test_every_shipped_scenario_is_listed_once_with_its_command(netspurt: Command) -> None:
     listed = netspurt("scenarios").stdout.splitlines()[1:]
     rows = json.loads(netspurt("scenarios", "--json").stdout)
     assert [line.split()[0] for line in listed] == [row["name"] for row in rows]
@@ -67,7 +65,7 @@ def test_the_error_for_an_unknown_name_suggests_the_nearest_name(
     refused(netspurt(*words, "rfc2461"), expected + "rfc2416?")
 
 
-def test_a_scenario_is_printed_as_it_is_and_written_with_the_files_that_its_links_follow(
+def test_a_written_scenario_comes_with_the_files_that_its_links_follow(
     netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (shipped.SHELF / "rfc2416.toml").read_text()

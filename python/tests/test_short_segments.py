@@ -81,7 +81,7 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
         (1400, None, 1460, False),
     ],
 )
-def test_segments_are_short_if_all_are_below_the_smaller_mss_and_their_sizes_differ(
+def test_segments_of_different_sizes_below_the_smaller_mss_are_short(
     segment: int, mss: int | None, own_mss: int, is_short: bool
 ) -> None:
     row = {
@@ -109,7 +109,7 @@ def test_segments_are_short_if_all_are_below_the_smaller_mss_and_their_sizes_dif
     ],
     ids=["full", "larger", "an application that thinks", "few segments", "beside the receiver"],
 )
-def test_other_transfers_with_one_segment_at_a_time_are_not_explained_by_nagles_algorithm(
+def test_nagles_algorithm_does_not_explain_every_transfer_of_single_segments(
     capture: bytes, tmp_path: Path
 ) -> None:
     file = tmp_path / "other.pcap"
@@ -161,9 +161,7 @@ def test_the_end_whose_syn_did_not_offer_window_scaling_is_named(
     assert _unscaled_by(row, back, 64_000) is None
 
 
-def test_a_window_that_was_full_only_while_it_grew_needs_a_larger_buffer_at_the_beginning(
-    tmp_path: Path,
-) -> None:
+def test_a_window_full_only_while_growing_needs_a_larger_initial_buffer(tmp_path: Path) -> None:
     limit = limit_of(tmp_path, 60_000)
     assert not limit.has_grown
     grown = replace(limit, window_bytes=400_000, outstanding_bytes=250_000)

@@ -156,7 +156,7 @@ CHECKED = {
 
 
 @pytest.mark.parametrize("page", OWN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_each_language_of_a_block_is_listed_and_each_block_of_toml_is_valid(page: Path) -> None:
+def test_each_language_is_listed_and_each_block_of_toml_is_valid(page: Path) -> None:
     fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
     assert len(fences) % 2 == 0
     assert {fence.split(" ")[0] for fence in fences[::2]} - set(CHECKED) == set()

@@ -109,7 +109,7 @@ def _port(run: Path, flow: str) -> int:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50), st.floats(0.001, 1))
 @settings(max_examples=200, deadline=None)
-def test_a_distribution_ends_at_one_and_its_quantiles_are_those_of_the_sorted_data(
+def test_a_distribution_has_the_quantiles_of_the_sorted_data(
     values: list[float], share: float
 ) -> None:
     cdf = Cdf.of(values)
@@ -185,7 +185,7 @@ def test_the_cause_of_the_longest_silence_is_found(
     assert (idle.waited_for, round(idle.length_s, 6)) == (waited_for, length)
 
 
-def test_a_silence_of_either_end_is_found_and_needs_two_packets_of_the_silent_end() -> None:
+def test_a_silence_needs_two_packets_of_the_silent_end() -> None:
     packets = conversation()
     assert reaction_s(packets, forward=False) == pytest.approx(0.04)
     assert reaction_s(packets, forward=True) == 0.0
@@ -241,17 +241,13 @@ def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Ru
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_values_that_rise_or_fall_together_have_the_same_rank_correlation_in_every_resample(
-    sign: int,
-) -> None:
+def test_every_resample_of_perfectly_ordered_values_has_the_same_correlation(sign: int) -> None:
     x = np.random.default_rng(1).normal(size=100)
     found = rank_correlation(x, sign * np.exp(x))
     assert [found.low, found.value, found.high] == pytest.approx([sign] * 3)
 
 
-def test_the_rank_correlation_equals_that_of_scipy_and_most_intervals_contain_the_true_value() -> (
-    None
-):
+def test_the_rank_correlation_equals_that_of_scipy() -> None:
     from scipy.stats import spearmanr
 
     inside = 0
@@ -346,7 +342,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     )
     assert connections.throughput_bps.tolist() == [960_000] * 4
     assert connections.handshake_s[2] == pytest.approx(0.12, rel=0.01)
-    # Beside the client, only its request and its FIN give later round trips.
+    # Beside the client, only the request and the FIN give round trips after the handshake.
     assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(connections).median == pytest.approx(1.05)
     # The client saw the idle times that the run's table of segments has.
@@ -375,7 +371,7 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 
-def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
+def test_a_capture_is_read_up_to_its_cut_with_a_warning(
     netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     content = (pages_folder / "client.pcapng").read_bytes()

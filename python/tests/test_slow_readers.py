@@ -48,7 +48,7 @@ def told(netspurt: Command, file: Path) -> str:
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_an_application_that_reads_slowly_is_named_and_no_link_is_reported_as_full(
+def test_a_slow_reader_is_named_in_place_of_a_full_link(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace)
@@ -106,7 +106,7 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
         assert "handshake's round trip only 8 ms. So acknowledgments may wait until" in late
 
 
-def test_if_the_window_of_a_slow_reader_is_mostly_open_a_larger_buffer_may_not_help(
+def test_a_larger_buffer_may_not_help_if_the_window_is_mostly_open(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """The application reads 18,000 octets in 20 ms; the window allows a higher rate."""
@@ -130,7 +130,7 @@ def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
     assert window_limits(found.tables) == []
 
 
-def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_reader(tmp_path: Path) -> None:
+def test_no_reader_held_back_a_sender_that_had_sent_all_data(tmp_path: Path) -> None:
     more = 'app = { reply = "700 B", requests = 60, serve = "30 ms" }'
     found = explain(captured(tmp_path, send="100 B", more=more) / "a.pcapng")
     opened = found.table("connections").where(direction="forward")["window_open_share"]
@@ -138,9 +138,7 @@ def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_reader(tmp_path:
     assert slow_readers(found.tables) == []
 
 
-def test_if_both_ends_sent_much_data_neither_is_named_as_the_only_owner_of_the_window(
-    tmp_path: Path,
-) -> None:
+def test_no_single_window_is_named_if_both_ends_sent_much_data(tmp_path: Path) -> None:
     def ways(octets: int) -> list[dict[str, object]]:
         return [
             {"unique_bytes": 1000, "destination": "10.0.0.2"},

@@ -109,9 +109,7 @@ def test_a_series_without_measurable_memory_has_blocks_of_one_value(series: list
 
 
 @pytest.mark.parametrize("length", [1, 4, 7, 20, 60])
-def test_resamples_are_as_long_as_the_series_and_their_sums_have_the_exact_variance(
-    length: int,
-) -> None:
+def test_sums_of_resamples_have_the_exact_variance(length: int) -> None:
     n = 60
     series = autocorrelated(n, 0.6, 5)
     drawn = Resamples(series, length=length)
@@ -208,7 +206,7 @@ def test_an_interval_has_a_sign_only_if_it_excludes_zero(
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 17, 60])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_the_tail_probability_at_each_end_of_garwoods_interval_is_half_of_one_minus_the_level(
+def test_each_end_of_garwoods_interval_has_half_of_the_tail_probability(
     count: int, level: float
 ) -> None:
     low, high = poisson_interval(count, level)
@@ -354,7 +352,7 @@ def test_a_rhythm_does_not_depend_on_when_it_began_or_on_the_unit(period: float)
         assert rhythm.strength == pytest.approx(plain.strength, rel=1e-4)
 
 
-def test_a_perfect_rhythm_has_strength_one_and_events_between_its_beats_halve_the_period() -> None:
+def test_a_perfect_rhythm_has_strength_one() -> None:
     perfect = find_period(np.arange(20.0))
     assert perfect is not None
     assert (perfect.period_s, perfect.strength) == pytest.approx((1.0, 1.0), rel=1e-3)

@@ -56,7 +56,7 @@ def test_a_period_without_a_value_is_left_out() -> None:
     assert [(one.first, one.count) for one in periods] == [(0, 1), (3, 2)]
 
 
-def test_an_empty_series_has_no_period_and_a_single_value_has_a_period_of_length_zero() -> None:
+def test_a_single_value_has_a_period_of_length_zero() -> None:
     assert change_free_periods([], [], []) == []
     assert band_periods([], [], ratio=2) == []
     assert category_periods([], [], [1.0]) == []
@@ -140,7 +140,7 @@ def test_a_category_continues_over_missing_values() -> None:
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 4, 2), (4, 5, 1)]
 
 
-def test_a_random_instant_is_more_often_in_a_long_period_than_in_a_short_one() -> None:
+def test_random_instants_lie_more_often_in_long_periods() -> None:
     # 60 % of the time is in the longest period, and half of the periods are 1 s long.
     lengths = lengths_of(map(_period, (6.0, 1.0, 2.0, 1.0)))
     assert lengths.length_s.tolist() == [1.0, 1.0, 2.0, 6.0]
@@ -206,7 +206,7 @@ def test_neighbouring_values_are_correlated_by_their_deviations_from_the_mean_of
     assert neighbours(alternating, []) == pytest.approx(-0.99)
 
 
-def test_intervals_of_medians_begin_at_the_first_instant_and_empty_ones_are_left_out() -> None:
+def test_intervals_of_medians_begin_at_the_first_instant() -> None:
     t, medians = medians_every([5, 6, 8.9, 9, 21], [3.0, 1.0, 2.0, 7.0, NAN], 4.0)
     # The intervals begin at 5, 9, 13, 17 and 21 s; the third to fifth have no value.
     assert t.tolist() == [5.0, 9.0]
@@ -222,9 +222,7 @@ def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_the_number_of_tried_levels_is_limited_by_the_caller_and_by_a_third_of_the_values(
-    most: int,
-) -> None:
+def test_two_bounds_limit_the_number_of_tried_levels(most: int) -> None:
     values = [10.0, 10.1, 10.2, 50.0, 50.5, 51.0]
     found = find_levels(values, most=most)
     assert len(found.bic) <= min(most, len(values) // 3)

@@ -111,7 +111,7 @@ def test_a_report_names_why_the_sender_stopped(
     assert stopped.sentence("c0") in finding(found, lines)
 
 
-def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
+def test_a_link_with_short_idle_times_between_bursts_is_not_full(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "bursts.pcap"
@@ -124,9 +124,7 @@ def test_a_link_that_is_idle_between_bursts_for_a_shorter_time_is_not_full(
     assert "So the slowest link was not full all the time: the sender itself was" in output
 
 
-def test_a_full_send_buffer_is_not_named_if_the_scale_of_windows_is_unknown(
-    tmp_path: Path,
-) -> None:
+def test_no_full_send_buffer_is_named_without_the_window_scale(tmp_path: Path) -> None:
     """Without the SYN of the sender, the window may have been the limit."""
     file = tmp_path / "bursts.pcap"
     whole = bursts(120, refill=4)
@@ -138,9 +136,7 @@ def test_a_full_send_buffer_is_not_named_if_the_scale_of_windows_is_unknown(
     assert (full_links(tables), all_stopped(tables)) == ([], [])
 
 
-def test_away_from_the_sender_uneven_arrivals_and_an_empty_queue_show_an_idle_link(
-    tmp_path: Path,
-) -> None:
+def test_uneven_arrivals_and_an_empty_queue_show_an_idle_link(tmp_path: Path) -> None:
     """Half of the round trip lies between the sender and the capture."""
     file = tmp_path / "bursts.pcap"
     file.write_bytes(bursts(120, every_s=0.1003, beside=False, burst=120, step_s=3e-4))
@@ -193,7 +189,7 @@ def messages(many: int, held: bool) -> bytes:
     return made_up(sorted(packets))
 
 
-def test_the_short_end_of_each_message_that_waits_for_an_ack_shows_nagles_algorithm(
+def test_short_ends_of_messages_that_wait_for_acks_show_nagles_algorithm(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "messages.pcap"

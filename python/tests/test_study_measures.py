@@ -178,7 +178,7 @@ def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> 
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_the_measure_never_limited_gives_the_receive_window_only_if_it_limited_no_transfer(
+def test_the_measure_never_limited_gives_a_window_that_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -215,9 +215,7 @@ def starts_of(contact: str, lasts: float, quick: int = 4, *, whole: bool = True)
 
 
 @pytest.mark.parametrize(("lasts", "count"), [(300.0, 9), (329.9, 9), (330.0, 10), (60.0, 1)])
-def test_the_starts_in_a_contact_differ_from_multiples_of_30_s_by_at_most_the_shift(
-    lasts: float, count: int
-) -> None:
+def test_starts_lie_within_the_shift_of_multiples_of_30_s(lasts: float, count: int) -> None:
     starts = starts_of("B", lasts)
     assert len(starts) == count
     assert (np.abs(starts - 30 * np.arange(1, count + 1)) <= 5).all()
@@ -254,7 +252,7 @@ def test_a_delay_causes_spurious_retransmissions_if_the_nearest_constant_delay_d
     assert Bands(np.array([0.1]), np.array([False])).affected_trips(0.0) == "none"
 
 
-def test_the_delay_of_a_contact_is_linear_between_points_and_a_step_takes_a_nanosecond() -> None:
+def test_the_delay_of_a_contact_is_linear_except_at_steps() -> None:
     """The delay rises from 100 to 200 ms in 10 s, steps to 300 ms, and stays there for 30 s."""
     t = np.array([0, 10_000_000_000, 10_000_000_001, 40_000_000_000])
     curve = Curve(t, np.array([100, 200, 300, 300]) * 1_000_000)
@@ -324,14 +322,14 @@ def test_probes_are_outstanding_until_their_answer_or_for_30_s(
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )
-def test_the_give_up_time_is_known_only_if_each_expected_loss_delays_the_next_probe_equally(
+def test_equal_delays_after_each_expected_loss_reveal_the_give_up_time(
     rtt: list[float], sent: list[float], lost: str, wait: float | None
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})
     assert measure("given_up_after")(bench, run="r", lost=lost).value == wait
 
 
-def test_the_measure_longest_probe_has_a_value_only_if_all_probes_were_answered_whole() -> None:
+def test_the_measure_longest_probe_needs_whole_answers_to_all_probes() -> None:
     runs = {
         "all": probes([0, 1], [0.5, 0.5]),
         "lossy": probes([0, 1], [0.5, NAN]),

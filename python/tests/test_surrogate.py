@@ -50,9 +50,7 @@ def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_the_times_of_a_replay_add_up_as_the_times_of_a_printed_row_do(
-    surrogates: PaperSurrogates,
-) -> None:
+def test_a_replay_adds_up_its_times_like_a_printed_row(surrogates: PaperSurrogates) -> None:
     row = surrogates.rows["FACC"]
     sums = sums_of(surrogates.made("FACC", surrogates.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["spurious_ns"]
@@ -123,11 +121,11 @@ def samples_needed(algorithm: str, made: Delays) -> list[int | None]:
 
 
 def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
-    """By hand: the delay rises from 1 to 5, and the estimate E begins at 1; the timer is 2 E.
+    """By hand, in units of 0.1 s: the delay rises from 1 to 5, and the estimate E begins at 1.
 
-    The unit is 0.1 s. With a gain of a quarter, 2 E reaches 5 after 2 steps (E is 2, 2.75). With a
-    gain of an eighth, it takes 4 steps (1.5, 1.94, 2.32, 2.66). With `by_length`, the timer needs
-    steps only when a length occurs for the first time.
+    The timer is 2 E. With a gain of a quarter, E is 2, then 2.75, so 2 E is over 5 after 2 steps.
+    With a gain of an eighth, E is 1.5, 1.94, 2.32 and 2.66, so 2 E is over 5 after 4 steps. With
+    `by_length`, the timer needs steps only when a length occurs for the first time.
     """
     octets = replace(ROW, probes=900, lengths=((40, 150), (256, 150))).surrogate().wire_bytes
     assert (octets[:150] == 40).all()

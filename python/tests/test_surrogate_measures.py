@@ -153,9 +153,7 @@ def test_a_setting_is_better_only_if_it_is_better_for_every_variant(
     assert verdict_of([interval(*both) for both in ends]) == verdict
 
 
-def test_an_underscore_in_an_argument_stands_for_the_space_in_the_name_of_a_row(
-    tmp_path: Path,
-) -> None:
+def test_an_underscore_stands_for_a_space_in_the_name_of_a_row(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         by_row({"A": 0.01, "C *": 0.16}),
@@ -247,7 +245,7 @@ def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     ("slope_one", "slope_two", "change"),
     [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
 )
-def test_the_change_of_f2_that_lengthens_waits_must_be_the_same_for_all_variants(
+def test_all_variants_must_agree_on_how_f2_lengthens_waits(
     tmp_path: Path, slope_one: float, slope_two: float, change: str | None
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:
@@ -364,7 +362,7 @@ def test_a_delay_as_long_as_the_timer_is_not_spurious() -> None:
     ("algorithm", "up", "down"),
     [("mills", 3 / 4, 15 / 16), ("mills-single", 7 / 8, 7 / 8)],
 )
-def test_a_time_constant_is_the_number_of_samples_until_the_error_falls_by_the_factor_e(
+def test_a_time_constant_counts_samples_until_the_error_falls_by_e(
     algorithm: str, up: float, down: float
 ) -> None:
     constants = of_delays("time_constants", algorithm)

@@ -120,7 +120,7 @@ def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
     assert run_sweep(lossy(), tmp_path / "s")[1].cases == 0
 
 
-def test_a_scenario_in_place_of_its_sweep_is_an_error_and_makes_no_folder(tmp_path: Path) -> None:
+def test_a_scenario_in_place_of_its_sweep_makes_no_folder(tmp_path: Path) -> None:
     scenario: Any = ns.load("sites")
     with pytest.raises(TypeError, match=r"use `Sweep.of\(scenario\)`"):
         run_sweep(scenario, tmp_path / "out")
@@ -283,7 +283,7 @@ def test_a_strict_sweep_refuses_a_folder_with_a_failed_case(tmp_path: Path) -> N
         run_sweep(sweep, tmp_path / "s", strict=True)
 
 
-def test_the_guess_of_the_duration_of_a_sweep_does_not_wait_for_an_endless_case() -> None:
+def test_an_endless_case_does_not_delay_the_guess_of_the_duration() -> None:
     text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
     endless = text.replace('send = "100 segments"\n', "")
     began = time.process_time()
@@ -310,7 +310,7 @@ def test_default_chunks_depend_on_the_sweep_and_not_on_the_machine(
     assert folder.chunk == guess_chunk(sweep("2 s", 20)) == 4
 
 
-def test_a_case_that_cannot_be_built_does_not_prevent_a_guess_of_the_chunk_size() -> None:
+def test_an_invalid_case_does_not_prevent_a_guess_of_the_chunk_size() -> None:
     assert guess_chunk(Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))) >= 1
 
 
@@ -384,7 +384,7 @@ def test_a_paired_comparison_finds_a_difference_that_an_unpaired_one_does_not_fi
     assert more.verdict == "worse"
 
 
-def test_a_ratio_is_the_quotient_of_two_sums_and_not_the_mean_of_ratios(whole: Cases) -> None:
+def test_a_ratio_is_the_quotient_of_two_sums(whole: Cases) -> None:
     (row,) = summarise(whole, "retransmissions/sent", [], {})
     assert row.mean.value == pytest.approx(whole["retransmissions"].sum() / whole["sent"].sum())
 
@@ -567,9 +567,7 @@ def test_killed_sweeps_that_are_continued_have_the_result_of_an_uninterrupted_sw
         assert not list(folder.glob(".*.partial"))
 
 
-def test_the_sweeps_of_rfc2416_take_less_than_a_minute_and_have_the_known_verdicts(
-    tmp_path: Path,
-) -> None:
+def test_the_sweeps_of_rfc2416_have_the_known_verdicts_within_a_minute(tmp_path: Path) -> None:
     began = time.process_time()
     for name in ("many-starts", "savings"):
         sweep = Sweep.of(ns.load(ROOT / "papers" / "rfc2416" / f"{name}.toml"))

@@ -73,7 +73,7 @@ def test_an_interval_of_few_runs_covers_the_mean_as_often_as_it_claims(runs: int
     assert held >= 180
 
 
-def test_the_interval_of_very_many_runs_reaches_1_96_standard_errors_to_each_side() -> None:
+def test_intervals_of_very_many_runs_reach_1_96_standard_errors() -> None:
     draws = np.random.default_rng(1).exponential(size=50_001)
     cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
     (row,) = summarise(cases, "timeouts", [], {})
@@ -206,7 +206,7 @@ def test_labels_of_mixed_types_are_found(tmp_path: Path) -> None:
     assert {row.baseline for row in rows_of_one} == {label_text(1.0)}
 
 
-def test_a_column_of_whole_numbers_can_group_the_cases_but_the_compared_axis_cannot() -> None:
+def test_the_compared_axis_cannot_group_the_cases() -> None:
     cases = two(np.zeros(3), np.ones(3))
     rows = summarise(cases, "timeouts", ["repeat"], {"algorithm": ["old", "new"]})
     assert [(row.labels, row.mean.value) for row in rows] == [
@@ -254,7 +254,7 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     assert not list(tmp_path.rglob("*.png"))
 
 
-def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> None:
+def test_a_count_of_zero_in_all_runs_has_an_upper_end() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     cases = two(np.zeros(100), np.zeros(100)) | {"sent": np.full(200, 50.0)}
     old, new = summarise(cases, "timeouts", ["algorithm"], order)
@@ -269,7 +269,7 @@ def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> 
     assert row.difference.high == old.mean.high
 
 
-def test_an_interval_of_zeros_has_an_upper_end_above_zero_only_for_counts_of_several_runs() -> None:
+def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)
@@ -278,7 +278,7 @@ def test_an_interval_of_zeros_has_an_upper_end_above_zero_only_for_counts_of_sev
     assert np.isnan([row.mean.low, row.mean.high]).all()
 
 
-def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_events() -> None:
+def test_a_count_equal_in_all_runs_allows_for_unseen_events() -> None:
     cases = two(np.zeros(9), np.ones(9))
     old, new = summarise(cases, "timeouts", ["algorithm"], ALGORITHMS)
     bound = old.mean.high
@@ -324,7 +324,7 @@ def of_sizes(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
     }
 
 
-def test_a_small_group_without_an_event_is_rarely_called_better_if_the_rates_are_equal() -> None:
+def test_a_small_group_without_events_is_rarely_called_better() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     rng = np.random.default_rng(5)
     told = 0
@@ -336,7 +336,7 @@ def test_a_small_group_without_an_event_is_rarely_called_better_if_the_rates_are
     assert told <= 15
 
 
-def test_the_squared_bound_of_a_group_without_events_is_added_unless_runs_are_paired() -> None:
+def test_unpaired_groups_without_events_add_their_squared_bound() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

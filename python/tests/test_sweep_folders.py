@@ -239,7 +239,7 @@ def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: 
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
-def test_files_of_cases_are_called_damaged_if_a_number_in_the_manifest_is_huge(
+def test_a_huge_number_in_the_manifest_counts_as_damage(
     netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})

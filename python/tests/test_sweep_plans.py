@@ -241,7 +241,7 @@ class Recorded:
 engines: list[Recorded] = []
 
 
-def test_an_engine_has_as_many_chunks_as_it_has_room_for_and_gets_each_once(tmp_path: Path) -> None:
+def test_an_engine_gets_each_chunk_once(tmp_path: Path) -> None:
     seen: list[tuple[float, float]] = []
     folder, tally = run_sweep(
         small(),
@@ -370,7 +370,7 @@ def test_cases_do_not_become_an_array_and_a_notebook_shows_ten_of_them() -> None
         ("[sweep.over.p.sets.a]\n'links.a.loss.probability' = 0.1", False),
     ],
 )
-def test_a_sweep_is_exact_only_if_no_key_draws_random_numbers_and_its_repeats_are_equal(
+def test_an_exact_sweep_has_equal_repeats_and_draws_no_random_numbers(
     text: str, exact: bool
 ) -> None:
     cases: Any = {"case": np.arange(4), "repeat": np.arange(4) % 2, "sent": np.full(4, 9)}

@@ -30,9 +30,7 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_the_output_says_that_runs_are_equal_only_if_all_seeds_have_equal_results(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_runs_are_called_equal_only_if_all_seeds_agree(netspurt: Command, tmp_path: Path) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert seeds_change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
@@ -72,9 +70,7 @@ def test_more_seeds_are_not_recommended_if_nothing_in_the_scenario_is_random(
     assert "sweep.seeds=20" not in output
 
 
-def test_groups_of_one_run_each_have_no_verdict_and_no_advice_to_add_seeds(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_groups_of_one_run_get_no_verdict_and_no_advice(netspurt: Command, tmp_path: Path) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=12)
     words = ("--axis", "window", "--by", "repeat", "-m", "goodput_bps")
     output = flat(netspurt("sweep", "compare", folder, *words, "--by", "rate").stdout)
@@ -239,7 +235,7 @@ def test_a_case_that_is_left_out_of_two_comparisons_counts_once(
         ([70, 70], [63, 70], []),
     ],
 )
-def test_a_quantile_is_missing_if_there_are_too_few_times_or_if_a_request_had_not_ended(
+def test_a_quantile_needs_enough_times_of_requests_that_have_ended(
     requests: list[int], complete: list[int], told: list[str]
 ) -> None:
     cases = {
@@ -276,7 +272,7 @@ def test_unfinished_flows_are_not_reported_if_the_scenario_may_be_the_reason(
     assert "did not finish" not in netspurt("sweep", "show", folder, "-m", "timeouts").stdout
 
 
-def test_intervals_of_few_runs_are_called_too_narrow_for_skewed_values_but_not_for_counts() -> None:
+def test_only_intervals_of_skewed_values_are_called_too_narrow() -> None:
     told = Interval(2.0, 1.0, 3.0, 0.95, 1)
     (line,) = of_few_runs(["request_ns_mean"], [(told, 30), (told, 5)])
     assert line.startswith("With fewer than 20 runs in a group, intervals are too narrow if")

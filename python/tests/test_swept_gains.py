@@ -68,7 +68,7 @@ def shorter(*by_ms: float) -> list[float]:
     return [base - by for base, by in zip(BASE, by_ms, strict=True)]
 
 
-def test_a_gain_is_a_share_of_the_mean_of_the_base_with_the_interval_of_the_differences() -> None:
+def test_a_gain_is_relative_to_the_mean_of_the_base_sender() -> None:
     """The differences are 8, 12, 10 and 10 ms. Their standard deviation is 1.633 ms."""
     sweep = swept({("low", "reno"): BASE, ("low", "sfr"): shorter(8, 12, 10, 10)})
     (gain,) = sweep.gains(MEAN).values()
@@ -81,7 +81,7 @@ def test_a_gain_is_a_share_of_the_mean_of_the_base_with_the_interval_of_the_diff
     assert found.bands == [(gain.low, gain.high)]
 
 
-def test_a_slower_sender_has_a_negative_gain_and_the_ends_of_its_interval_are_in_order() -> None:
+def test_a_slower_sender_has_a_negative_gain_with_ordered_interval_ends() -> None:
     gains = swept({("low", "reno"): BASE, ("low", "sfr"): shorter(-8, -12, -10, -10)}).gains(MEAN)
     gain = gains["low", "sfr"]
     assert gain.low < gain.value < gain.high < 0
@@ -108,7 +108,7 @@ def test_each_cell_is_compared_with_the_base_at_its_own_load() -> None:
     assert (row[0], row[1], row[-1]) == ("low, sfr", "5.0 % (5.0 .. 5.0)", "8.0, 4.0")
 
 
-def test_the_half_width_of_a_difference_is_the_root_of_the_sum_of_squared_half_widths() -> None:
+def test_squared_half_widths_add_up_in_a_difference() -> None:
     step = _difference(Interval(9, 6, 12, 0.95, 1), Interval(4, 0, 8, 0.95, 1))
     assert (step.value, step.low, step.high) == (5, 0, 10)
 
@@ -143,7 +143,7 @@ def test_gains_are_in_order_only_if_no_step_could_be_chance(
         ({("low", "4"): shorter(12, 14, 13, 13)}, "2", None),
     ],
 )
-def test_gains_fall_only_if_no_step_could_be_chance_and_the_named_sender_gains_most(
+def test_gains_fall_only_if_no_step_could_be_chance(
     change: Durations, best: str, falls: float | None
 ) -> None:
     found = value("falls_by_label", swept({**STEPS, **change}), best=best)

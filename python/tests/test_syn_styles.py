@@ -89,7 +89,7 @@ def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
     assert sent["cause_evidence"] == rule
 
 
-def test_a_freebsd_sender_with_a_tail_loss_probe_in_the_capture_also_probes_a_lone_segment(
+def test_one_tail_loss_probe_shows_that_a_freebsd_sender_probes_lone_segments(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "rack.pcap"

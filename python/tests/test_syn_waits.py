@@ -41,7 +41,7 @@ def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
     assert [(wait["timer"], wait["direction"]) for wait in waits] == [("syn", "forward")]
 
 
-def test_beside_the_server_the_waits_of_syn_and_syn_ack_overlap_and_their_time_counts_once(
+def test_overlapping_waits_of_syn_and_syn_ack_count_once_beside_the_server(
     lost_syn_ack: Path, netspurt: Command
 ) -> None:
     """Beside the server, the repeated SYN arrives and is answered at one instant."""

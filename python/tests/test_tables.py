@@ -151,7 +151,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_an_invalid_selection_is_an_error_and_a_command_without_a_table_lists_all_tables(
+def test_invalid_selections_are_errors_and_a_missing_table_name_lists_all(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
@@ -224,7 +224,7 @@ def test_seconds_are_nanoseconds_over_a_billion_and_nan_if_missing(two: ns.Run) 
     assert two.cwnd.seconds().tolist() == [t / 1e9 for t in two.cwnd["t_ns"].tolist()]
 
 
-def test_a_table_is_a_mapping_of_its_columns_and_its_len_is_its_number_of_rows(two: ns.Run) -> None:
+def test_a_table_is_a_mapping_whose_len_is_its_number_of_rows(two: ns.Run) -> None:
     table = two.queue
     assert list(table) == list(table.keys()) == table.to_polars().columns
     assert "t_ns" in table
@@ -251,7 +251,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_the_options_from_and_to_count_from_the_first_packet_in_all_tables_of_a_capture(
+def test_the_options_from_and_to_count_from_the_captures_first_packet(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)

@@ -1,5 +1,6 @@
-"""Tests what `netspurt explain` says about the place of a capture, and about late originals.
+"""Tests what `netspurt explain` says about where a capture was taken, and about late originals.
 
+The original of a segment is its first transmission. It is late if the retransmission comes first.
 The captures `a`, `m` and `b` are beside the sender, between the two links, and beside the receiver.
 """
 
@@ -52,9 +53,7 @@ def test_a_capture_of_one_host_with_both_ends_was_taken_on_this_host(
     assert set(found.table("habits")["vantage"].tolist()) <= {"sender"}
 
 
-def test_an_original_that_comes_after_its_retransmission_is_not_reported_as_lost_before_the_capture(
-    tmp_path: Path,
-) -> None:
+def test_a_late_original_is_not_reported_as_lost_before_the_capture(tmp_path: Path) -> None:
     reorder = 'order = "overtaking", reorder = { probability = 0.01, by = "120 ms" }'
     near = f'rate = "1 Gbit/s", delay = "5 ms", {reorder}'
     found = explain(captured_between(tmp_path, near, FAR) / "m.pcapng")

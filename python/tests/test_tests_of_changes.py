@@ -60,7 +60,7 @@ def test_the_range_of_a_brownian_bridge_is_distributed_as_in_fellers_series(exte
     assert kuiper(extent) == pytest.approx(1 - images.sum(), abs=1e-9)
 
 
-def test_a_small_range_of_a_brownian_bridge_is_exceeded_with_a_chance_of_one() -> None:
+def test_a_brownian_bridge_always_exceeds_a_small_range() -> None:
     assert kuiper(0.0) == kuiper(0.39) == 1.0
     assert kuiper(0.41) == pytest.approx(1.0, abs=1e-6)
     assert kuiper(9.0) < 1e-60

@@ -30,7 +30,7 @@ def application_s(folder: Path, reply: str, serve: str) -> list[float]:
 
 
 @pytest.mark.parametrize(("reply", "serve"), [("7240 B", "2 ms"), ("20 kB", "30 ms")])
-def test_captures_of_both_ends_count_the_delay_of_a_last_ack_as_think_time(
+def test_both_captures_count_the_delay_of_a_last_ack_as_think_time(
     tmp_path: Path, reply: str, serve: str
 ) -> None:
     """The client thinks 29 times for 200 ms. The server takes 30 ms or 2 ms for each of 30 replies.

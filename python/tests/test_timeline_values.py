@@ -38,7 +38,7 @@ WEEK_S = 7 * 86_400
 
 
 @given(st.integers(101, 300), st.data())
-def test_the_caret_of_an_error_stands_below_its_place_even_in_a_long_line(
+def test_a_caret_stands_below_the_error_even_in_a_long_line(
     length: int, data: st.DataObject
 ) -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(length))
@@ -161,7 +161,7 @@ def test_a_mistake_in_a_file_is_refused_with_the_fix(tmp_path: Path, text: str, 
         ("order = 'fifo'\n[order-x]\n", (2, 2)),
     ],
 )
-def test_the_error_at_a_key_does_not_show_another_key_that_begins_with_the_same_letters(
+def test_an_error_never_shows_a_different_key_with_the_same_beginning(
     text: str, place: tuple[int, int]
 ) -> None:
     with pytest.raises(TimelineError) as error:
@@ -169,9 +169,7 @@ def test_the_error_at_a_key_does_not_show_another_key_that_begins_with_the_same_
     assert (error.value.line, error.value.column) == place
 
 
-def test_rows_at_one_instant_make_no_outage_and_a_rate_of_zero_makes_packets_wait(
-    tmp_path: Path,
-) -> None:
+def test_an_outage_of_no_duration_is_left_out_and_rate_zero_queues_packets(tmp_path: Path) -> None:
     text = "t_s,rate_bps,outage\n0,5,0\n1,5,1\n1,5,0\n2,0,0\n3,0,TRUE\n5,5,No\n"
     outages = [Outage(2 * S, S, "queue"), Outage(3 * S, 2 * S, "drop")]
     assert sheet(tmp_path, text).forward.outages == outages
@@ -299,7 +297,7 @@ def test_a_direction_without_a_delay_is_read_back_with_a_delay_of_zero() -> None
     assert one_way.to_toml().startswith("# From x?.\n")
 
 
-def test_outages_of_both_directions_are_sorted_and_the_latest_end_is_that_of_the_timeline() -> None:
+def test_a_timeline_ends_with_the_latest_outage_of_either_direction() -> None:
     one, two, three = Outage(5, 1), Outage(3, 9), Outage(7, 2)
     apart = Timeline("x", Way(outages=[one, three]), Way(outages=[two], delay=[(11, 1)]))
     assert apart.outages() == [(two, "reverse"), (one, "forward"), (three, "forward")]

@@ -56,7 +56,7 @@ def test_probes_over_a_link_made_from_a_recording_see_its_delays(tmp_path: Path)
     np.testing.assert_allclose(table["rtt_ns"], recorded * 1e9, atol=2)
 
 
-def test_lost_probes_in_a_row_are_an_outage_and_other_losses_give_a_probability() -> None:
+def test_only_lost_probes_in_a_row_are_an_outage() -> None:
     rtt = [0.04, 0.05, None, None, None, 0.06, None, 0.06, 0.08, None, None]
     moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
     second = 1_000_000_000
@@ -79,7 +79,7 @@ def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
     np.testing.assert_array_equal(~table["lost"], (sent_s < 4.95) | (sent_s >= 11))
 
 
-def test_a_recording_from_which_no_link_can_be_made_is_refused_with_the_reason() -> None:
+def test_the_error_for_an_unusable_recording_gives_the_reason() -> None:
     for recording, why in [
         (ns.Delays.of([0.1, 0.2]), "does not say when"),
         (ns.Delays.of([None, None], every=1.0), "none of its probes was answered"),
@@ -312,9 +312,7 @@ def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Time
     return moves
 
 
-def test_an_outage_loses_only_the_lost_probes_if_round_trips_outlast_the_probe_interval(
-    tmp_path: Path,
-) -> None:
+def test_outages_lose_only_the_lost_probes_even_with_long_round_trips(tmp_path: Path) -> None:
     rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]
     rtt[20:25] = [None] * 5
     rtt[60:90] = [None] * 30
@@ -426,7 +424,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     refused(result, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
-def test_the_part_of_an_outage_in_only_one_direction_is_labelled_with_this_direction() -> None:
+def test_a_label_names_the_direction_of_a_one_way_outage() -> None:
     ms = 1_000_000
     forward = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
     reverse = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])

@@ -129,7 +129,7 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 4, 10])
-def test_a_timer_of_n_ticks_fires_at_the_nth_tick_after_the_probe_left(ticks: int) -> None:
+def test_a_timer_of_n_ticks_fires_at_the_nth_tick(ticks: int) -> None:
     tick_ms = 1000 // ticks
     path = ns.Delays.of([0.1] * 9, every=0.77)
     waits = algorithm_of(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
@@ -138,7 +138,7 @@ def test_a_timer_of_n_ticks_fires_at_the_nth_tick_after_the_probe_left(ticks: in
     assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
 
 
-def test_linux_fires_a_timer_of_one_second_at_most_two_steps_of_its_timer_wheel_late() -> None:
+def test_linux_fires_a_timer_at_most_two_wheel_steps_late() -> None:
     waits = algorithm_of(
         ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250"
     )
@@ -283,7 +283,7 @@ class Growing:
         return 1.0 + self.samples
 
 
-def test_a_replay_makes_a_new_object_of_a_class_but_a_given_object_keeps_its_state() -> None:
+def test_only_a_given_object_keeps_its_state_between_replays() -> None:
     path = on([0.5, 0.5, None])
     assert ns.replay(path, [Growing]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
     made = Growing()
@@ -330,9 +330,7 @@ def test_objects_made_from_texts_have_these_texts_as_names(tmp_path: Path) -> No
     ]
 
 
-def test_a_file_with_two_recordings_needs_a_choice_but_a_file_with_one_recording_does_not(
-    tmp_path: Path,
-) -> None:
+def test_only_a_file_with_several_recordings_needs_a_choice(tmp_path: Path) -> None:
     paths = [ns.Delays.of([0.1, 0.2], every=1.0, name=name) for name in ("east", "west")]
     replays = [ns.replay(path, ["mills"]) for path in paths]
     single = save_records(replays[:1], tmp_path / "one.parquet")
@@ -388,7 +386,7 @@ def test_the_command_prints_a_line_of_rfc_889_s_table_with_truncated_numbers(
     assert " ".join(scale).startswith("one-way delays and timers, as recorded; lost s: the waits")
 
 
-def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
+def test_a_note_says_that_rfc_889_s_table_has_halved_round_trips(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)

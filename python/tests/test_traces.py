@@ -73,7 +73,7 @@ def test_several_opportunities_may_be_in_a_millisecond() -> None:
         st.tuples(st.integers(1, 400), st.integers(100_000, 200_000_000)), min_size=1, max_size=8
     )
 )
-def test_the_data_of_a_trace_and_of_its_rate_differ_by_at_most_one_opportunity(
+def test_a_trace_and_its_rate_differ_by_at_most_one_opportunity(
     spans: list[tuple[int, int]],
 ) -> None:
     starts = np.concatenate([[0], np.cumsum([span for span, _ in spans])])
@@ -141,9 +141,7 @@ spy = ["receiver"]
 """
 
 
-def test_a_link_delivers_about_as_much_with_a_rate_as_with_a_trace_of_this_rate(
-    tmp_path: Path,
-) -> None:
+def test_a_rate_and_its_trace_let_a_link_deliver_about_equally_much(tmp_path: Path) -> None:
     by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
     steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
     (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))

@@ -95,7 +95,7 @@ SIMPLE = [
         ("5", "", 6),
     ],
 )
-def test_an_ack_is_found_only_if_exactly_the_claimed_packets_left_at_its_time(
+def test_an_ack_is_found_only_if_it_released_exactly_the_claimed_packets(
     packet: str, sends: str, at: float | None
 ) -> None:
     assert value("ack", {"r": transfer(SIMPLE)}, run="r", packet=packet, sends=sends) == at
@@ -277,7 +277,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_the_measure_most_saved_is_the_largest_saving_in_round_trips_over_all_transfers() -> None:
+def test_the_measure_most_saved_is_the_largest_saving_of_all_transfers() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),
@@ -325,7 +325,7 @@ def test_the_tick_of_a_timer_is_the_greatest_common_divisor_of_its_samples() -> 
     assert value("ticks_read", runs, runs="coarse,fine") == [500, 10]
 
 
-def test_rows_with_a_small_rttvar_or_a_backoff_are_left_out_of_the_factor_of_rttvar() -> None:
+def test_the_factor_of_rttvar_leaves_out_small_rttvars_and_backoffs() -> None:
     rto = table(
         t_s=[0.0, 1.0, 2.0, 3.0, 4.0],
         srtt_s=[1.0] * 5,
@@ -349,7 +349,7 @@ def test_the_first_timer_is_in_multiples_of_the_first_sample() -> None:
     )
 
 
-def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_cwnd() -> None:
+def test_the_measure_after_a_timeout_gives_cwnd_and_relative_ssthresh() -> None:
     rto = table(t_s=[4.0, 6.0], fired=[True, True])
     cwnd = table(
         t_s=[0.0, 3.0, 4.0, 6.0],
@@ -360,7 +360,7 @@ def test_after_a_timeout_cwnd_is_in_segments_and_ssthresh_is_a_share_of_the_old_
     assert value("after_a_timeout", {"r": run}, run="r") == [1, 0.5]
 
 
-def test_the_measure_early_by_is_the_time_from_first_timeout_to_next_ack_of_new_data() -> None:
+def test_the_measure_early_by_ends_at_the_next_ack_of_new_data() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
     without_timeout = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))

@@ -256,8 +256,8 @@ def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]
     return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
-#: A kernel's counters after six retransmissions: a SYN, one after a timeout, two of go-back-N, a
-#: fast retransmit and a tail loss probe.
+#: A kernel's counters after six retransmissions: a SYN, a segment after a timeout, two segments of
+#: go-back-N, a fast retransmit and a tail loss probe.
 COUNTED = {
     "TcpRetransSegs": 6,
     "TcpExtTCPSynRetrans": 1,
@@ -278,7 +278,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 
 
-def test_the_connections_of_programs_are_summed_and_a_host_without_segments_has_no_sums() -> None:
+def test_each_host_with_segments_has_sums_over_its_programs_connections() -> None:
     counted = {"TcpRetransSegs": 3, "TcpExtTCPFastRetrans": 3}
     run = live_run({"to": ["rack", "rack", "rack"]}, {"to": counted, "from": counted})
     segments = cast(dict[str, Any], run.segments)

@@ -226,7 +226,7 @@ def test_a_folder_without_cases_is_an_error(tmp_path: Path, collection: Path) ->
         check_collection(collection, perfect, only="no-such-case")
 
 
-def test_the_command_fails_if_a_requirement_is_not_met_and_lists_the_wrong_answers(
+def test_the_command_fails_and_lists_wrong_answers_if_requirements_are_not_met(
     collection: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt import captures

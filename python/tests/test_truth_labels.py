@@ -83,7 +83,7 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_the_side_is_sender_for_a_packet_that_leaves_and_receiver_for_one_that_arrives(
+def test_leaving_packets_are_at_the_sender_and_arriving_ones_at_the_receiver(
     way: str, side: str
 ) -> None:
     assert [label.side for label in labels_of(repeated(1, way=way))] == [side]
@@ -152,9 +152,7 @@ def test_octets_are_compared_by_sequence_number_within_one_direction(
     assert [label.original for label in labels_of(first, second)] == [original]
 
 
-def test_an_original_outside_the_capture_is_unseen_and_frames_are_numbered_within_the_capture() -> (
-    None
-):
+def test_an_original_outside_the_capture_is_unseen() -> None:
     three = sent(1), sent(101), repeated(1)
     (whole,), (part,) = labels_of(*three), labels_of(*three, kept=[1, 2])
     assert (whole.original, part.original) == ("seen", "unseen")
@@ -162,7 +160,7 @@ def test_an_original_outside_the_capture_is_unseen_and_frames_are_numbered_withi
     assert labels_of(*three, kept=[0, 1]) == []
 
 
-def test_the_second_packet_with_the_same_id_is_a_copy_that_the_network_made() -> None:
+def test_a_second_packet_with_the_same_id_is_the_networks_copy() -> None:
     found = labels_of(sent(1, id=1), repeated(1, id=2), repeated(1, id=2), repeated(1, id=3))
     assert [label.copy for label in found] == [False, True, False]
 
@@ -255,7 +253,7 @@ def test_the_file_of_a_part_of_a_capture_has_exactly_the_expected_octets(tmp_pat
         (struct.pack("<III", 6, 8, 8), "has a block of 8 octets at octet 60"),
     ],
 )
-def test_a_block_that_is_cut_or_has_a_wrong_length_is_refused_with_its_offset(
+def test_the_error_for_a_damaged_block_has_its_offset(
     tmp_path: Path, tail: bytes, says: str
 ) -> None:
     file = tmp_path / "cut"
@@ -266,7 +264,7 @@ def test_a_block_that_is_cut_or_has_a_wrong_length_is_refused_with_its_offset(
     assert str(error.value) == f"{file} {says}"
 
 
-def test_a_case_whose_capture_differs_from_its_tables_is_left_out_with_the_reason(
+def test_a_case_is_left_out_if_its_capture_differs_from_its_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first of the two captures is right; the second one lacks its first packet.
@@ -292,7 +290,7 @@ def test_a_case_without_retransmissions_is_kept_without_labels(tmp_path: Path) -
     assert read_labels(tmp_path / "c" / case.name / "truth.csv") == []
 
 
-def test_a_longer_list_of_cases_begins_with_the_shorter_list_and_its_seeds_rise() -> None:
+def test_a_longer_list_of_cases_begins_with_the_shorter_list() -> None:
     many = cases(60, live=False, only="tails", stacks="plain")
     assert cases(7, live=False, only="tails", stacks="plain") == many[:7]
     seeds = [case.seed for case in many]

@@ -92,9 +92,7 @@ def test_each_pair_of_a_label_and_an_answer_is_counted() -> None:
     assert (counts.right, counts.unknown, counts.wrong, counts.total) == (3, 0, 2, 5)
 
 
-def test_each_side_has_its_own_score_and_captures_without_tcp_options_are_scored_separately() -> (
-    None
-):
+def test_sides_and_captures_without_tcp_options_have_scores_of_their_own() -> None:
     score = scored((LABEL, ANSWER), (replace(LABEL, side="receiver"), None))
     score.add("d", MatchedAnswers([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
     counts = {name: (s.held, s.found, s.invented) for name, s in score.sides.items()}
@@ -169,7 +167,7 @@ def test_a_confidence_at_a_bound_is_in_the_bin_above_it(bound: float) -> None:
     assert own.low == bound
 
 
-def test_full_confidence_is_in_the_last_bin_and_an_empty_list_of_answers_has_no_bins() -> None:
+def test_the_last_bin_includes_full_confidence() -> None:
     (own,) = bins([(1.0, False), (0.99, True)])
     assert (own.low, own.high, own.count, own.right, own.share) == (0.99, 1.0, 2, 1, 0.5)
     assert bins([]) == []
@@ -252,7 +250,7 @@ def ip(source: str, version: int = 4) -> bytes:
         ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
     ],
 )
-def test_an_invented_retransmission_is_at_the_senders_side_if_the_node_sent_the_nearest_packet(
+def test_the_nearest_packet_decides_the_side_of_an_invented_retransmission(
     packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [Packet(*packet) for packet in packets]

@@ -48,7 +48,7 @@ class Outer:
 GOOD: dict[str, Any] = {"name": "a", "share": 1, "on": False, "inner": {"count": 3, "from": "b"}}
 
 
-def test_a_value_of_each_type_is_read_and_keys_with_defaults_may_be_missing() -> None:
+def test_a_value_of_each_type_is_read() -> None:
     parsed = read(Outer, GOOD | {"parts": [{"count": 1}], "rows": {"x": 2}, "anything": [None]})
     assert parsed.inner == Inner(3, "b")
     assert (parsed.share, parsed.parts, parsed.rows) == (1, [Inner(1)], {"x": 2})
@@ -117,9 +117,7 @@ REPLY = {"rtt_ns": 5, "by": "user", "user_rtt_ns": 5, "user_rx_ns": 9}
         ({"end": "complete", "late": 1, "duplicates": 2}, EndLine),
     ],
 )
-def test_the_keys_of_a_line_of_a_probe_decide_the_type_of_the_line(
-    told: dict[str, Any], kind: type[Any]
-) -> None:
+def test_the_keys_of_a_probes_line_decide_its_type(told: dict[str, Any], kind: type[Any]) -> None:
     line = read_line(json.dumps(told))
     assert type(line) is kind
     assert told.items() <= asdict(line).items()

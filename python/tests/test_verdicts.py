@@ -200,7 +200,7 @@ def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> No
         judged(tmp_path, compare="in band")
 
 
-def test_a_claim_without_a_value_is_not_reproduced_and_without_a_live_run_it_is_not_attempted(
+def test_missing_values_and_missing_live_runs_give_different_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))

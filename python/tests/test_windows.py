@@ -37,7 +37,7 @@ def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
         assert ours == pytest.approx(theirs, rel=SHARE)
 
 
-def test_the_window_grows_at_about_the_same_octet_and_equal_acks_have_equal_windows() -> None:
+def test_the_window_grows_at_about_the_kernels_octet() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):
@@ -62,7 +62,7 @@ FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return for each run whether the kernel used GRO, the number of ACKs, and packet sizes."""
+    """Return, for each run, whether GRO was on, the number of ACKs, and the sizes of packets."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):

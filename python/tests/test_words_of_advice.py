@@ -168,9 +168,9 @@ def _sums(learnt: int, lost: int, spurious: int, timers: float, waited: float) -
     return ReplaySums(*(np.asarray(float(value)) for value in values))
 
 
-def test_the_cost_is_the_expected_wait_for_losses_plus_the_expected_price_of_early_timers() -> None:
+def test_the_cost_adds_expected_waits_and_expected_prices_of_early_timers() -> None:
     sums, terms = _sums(100, 2, 3, 30.0, 0.9), Terms(0.5, 0.02, 100)
-    # The rule adds half a loss with half of the mean timer of 0.3 s: 2.5 losses wait 0.9 + 0.15 s.
+    # Two losses waited 0.9 s. The rule adds half a loss, and half of the mean timer of 0.3 s.
     waiting, spurious = parts([sums], [terms])
     assert waiting[0] == pytest.approx(0.02 * 1.05 / 2.5)
     assert spurious[0] == pytest.approx(0.98 * 0.5 * 3 / 98)
@@ -186,7 +186,7 @@ def test_the_costs_of_recordings_are_weighted_by_their_numbers_of_probes() -> No
     assert together == pytest.approx((squares[0] + 9 * squares[1]) / 16)
 
 
-def test_a_prudent_cost_counts_the_upper_limit_of_late_answers_but_at_most_all_answers() -> None:
+def test_a_prudent_cost_uses_the_upper_limit_of_late_answers() -> None:
     terms = Terms(1.0, 0.0, 100)
     for count in (0, 1, 7):
         upper = poisson_interval(count)[1]
@@ -288,7 +288,7 @@ def test_the_time_of_the_longest_delays_is_printed_if_300_answers_came(answers: 
     assert told == f"longest delay, 700 ms, at 23:11:40{end}"
 
 
-def test_delays_equal_to_the_longest_ones_count_too_and_too_many_are_not_reported() -> None:
+def test_delays_equal_to_the_longest_ones_also_count() -> None:
     sent = np.arange(300) * 10.0
 
     def told(equal: list[int]) -> str:

@@ -58,7 +58,7 @@ def test_a_write_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("words", ["new mine.toml", "scenarios requests --out mine.toml"])
-def test_a_scenario_that_cannot_be_written_leaves_no_file_and_is_named_in_the_error(
+def test_a_failed_write_of_a_scenario_leaves_no_file(
     words: str, netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.fsync", full)
@@ -66,7 +66,7 @@ def test_a_scenario_that_cannot_be_written_leaves_no_file_and_is_named_in_the_er
     assert [*tmp_path.iterdir()] == []
 
 
-def test_the_error_of_a_read_only_file_system_names_the_file_and_not_the_temporary_file(
+def test_the_error_of_a_read_only_file_system_names_the_requested_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_only(file: Path, *_: object, **__: object) -> None:
