@@ -242,8 +242,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
     // The budget's events are wake-ups. The loop may serve one wake-up more than the budget allows.
-    // If it does, the run needs more than its budget. A run that needs exactly the allowed number of
-    // wake-ups is not cut.
+    // If it does, the run needs more than its budget. A run that needs exactly the allowed number
+    // of wake-ups is not cut.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

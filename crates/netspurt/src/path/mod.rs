@@ -137,7 +137,8 @@ impl Path {
 
     /// Lets packets of the end `from` enter at the instant `at`, in their order.
     ///
-    /// # Panics When the end `from` is not a gate.
+    /// # Panics
+    /// When the end `from` is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,

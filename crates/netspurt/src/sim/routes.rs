@@ -156,7 +156,8 @@ impl Routes {
 
     /// The links from node `from` to node `to`.
     ///
-    /// # Errors When the routes end before they reach the node `to`, or form a loop.
+    /// # Errors
+    /// When the routes end before they reach the node `to`, or form a loop.
     pub fn path(&self, graph: &Graph, from: u32, to: u32) -> Result<Vec<u32>, RouteError> {
         let mut links = Vec::new();
         let mut at = from;

@@ -203,9 +203,9 @@ fn a_pause_begins_when_the_connection_opens_and_ends_when_the_application_writes
         };
         Time::from_nanos(start.at(0).unwrap().cast_unsigned())
     };
-    // With the profile `ns-2`, a connection is open from its start. With `reno-1998`, it begins with
-    // a handshake. The SYN and the SYN-ACK have 44 octets each. Each of them crosses lines of 9600
-    // bit/s and of 10 Mbit/s, with a propagation delay of 150 ms.
+    // With the profile `ns-2`, a connection is open from its start. With `reno-1998`, it begins
+    // with a handshake. The SYN and the SYN-ACK have 44 octets each. Each of them crosses lines of
+    // 9600 bit/s and of 10 Mbit/s, with a propagation delay of 150 ms.
     let opened = Time::ZERO + Duration::from_secs(1);
     assert_eq!(written("ns-2"), opened + Duration::from_millis(1500));
     let octets = Duration::from_nanos(2 * (44 * 8 * 100 + 36_666_666));
