@@ -285,11 +285,11 @@ mod tests {
         after(CocoaConfig::default(), samples).rto()
     }
 
-    /// Computed by hand, in milliseconds. The first timer is 2000. A strong sample of 400 gives 400
-    /// + 4 · 200 = 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2000 gives 2000 + 1000 =
-    /// 3000 and 0.75 · 1600 + 0.25 · 3000 = 1950. Another strong sample of 400 reduces the
-    /// variation from 200 to 150. This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2 = 1475. A
-    /// sample after three retransmissions is ignored.
+    /// Computed by hand, in milliseconds. The first timer is 2000. A strong sample of 400 gives
+    /// 400 + 4 · 200 = 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2000 gives
+    /// 2000 + 1000 = 3000 and 0.75 · 1600 + 0.25 · 3000 = 1950. Another strong sample of 400
+    /// reduces the variation from 200 to 150. This gives 400 + 4 · 150 = 1000 and
+    /// (1950 + 1000) / 2 = 1475. A sample after three retransmissions is ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));

@@ -194,9 +194,9 @@ mod tests {
     /// By hand, in milliseconds, with a gain of 1/3 and samples of 90, 180, 60 and 130. After the
     /// first sample SRTT is 90, RTTVAR is 45 and the timer 90 + 135. At the second sample, Δ = 90
     /// is above 45, so RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer 120 + 180. At
-    /// the third sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer 100 +
-    /// 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is 100
-    /// + 10 = 110 and the timer 110 + 170.
+    /// the third sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer is
+    /// 100 + 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is
+    /// 100 + 10 = 110 and the timer is 110 + 170.
     #[test]
     fn a_fall_moves_only_the_mean_and_a_rise_also_the_variation() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));

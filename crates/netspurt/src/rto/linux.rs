@@ -348,9 +348,9 @@ mod tests {
     }
 
     /// A rise, by hand, in microseconds: samples of 150 000 and 550 000 in the same round. The
-    /// second sample differs from the mean by 400 000, and srtt (eight times the mean) is 1 200 000
-    /// + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this value
-    /// immediately. The timer is 200 000 + 625 000.
+    /// second sample differs from the mean by 400 000, and srtt (eight times the mean) is
+    /// 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this
+    /// value immediately. The timer is 200 000 + 625 000.
     #[test]
     fn a_rise_of_the_rtt_raises_rttvar_immediately() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
