@@ -228,6 +228,7 @@ def test_a_lossy_view_misses_its_share_of_packets(view: CaptureView) -> None:
 
 def test_the_whole_view_keeps_all_packets_and_a_short_view_keeps_no_options() -> None:
     assert WHOLE.kept(5, "any") == SHORT.kept(5, "any") == [0, 1, 2, 3, 4]
+    assert [view.kept(0, "any") for view in (WHOLE, SHORT, GAPS, LOSSY)] == [[], [], [], []]
     assert (SHORT.snap_bytes(b"\x45"), SHORT.snap_bytes(b"\x60"), WHOLE.snap_bytes(b"\x60")) == (
         40,
         60,

@@ -57,7 +57,8 @@ class CaptureView:
 
         `key`, the names of the case and of the file, decides which packets the capture misses.
         """
-        if not self.lost:
+        # A node may have no packets, and `np.convolve` refuses an empty array.
+        if not self.lost or packets == 0:
             return list(range(packets))
         starts = np.random.default_rng(_number(key)).random(packets) < self.lost / self.burst
         missed = np.convolve(starts, np.ones(self.burst, dtype=int))[:packets] > 0
