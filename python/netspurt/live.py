@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from netspurt import _core
 from netspurt.live_report import LiveReport, Scene
 from netspurt.run import LIVE, Run, open_run, seal
 from netspurt.stored import new_folder
@@ -245,10 +246,17 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     return open_run(Path(folder))
 
 
+def refused_namespaces() -> str:
+    """Return why the machine does not allow the namespaces of live runs; empty if it does."""
+    name = "user and network namespaces"
+    capabilities = {known: (present, why) for known, present, why, _ in _core.capabilities()}
+    present, why = capabilities[name]
+    return "" if present else f"{name}: {why}"
+
+
 def _no_live_run(why: str) -> str:
     """Return the text of the error for a live run that failed."""
-    hint = "not permitted" in why and "doctor" not in why
-    return f"no live run: {why.strip()}" + (": see `netspurt doctor`" if hint else "")
+    return f"no live run: {why}" + (": see `netspurt doctor`" if refused_namespaces() else "")
 
 
 def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: bool) -> RunOrder:

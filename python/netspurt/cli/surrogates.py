@@ -189,6 +189,7 @@ def _lengths(text: str) -> Lengths:
         return ((40, each), (256, each))
     if rule.rule == "uniform":
         return range(rule.values[0], rule.values[1] + 1)
+    assert rule.rule == "rfc889", rule
     return (40, 256)
 
 

@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from netspurt import _core
-from netspurt.live import BUDGET, LiveError, run_live
+from netspurt.live import BUDGET, LiveError, refused_namespaces, run_live
 from netspurt.scenario import Scenario
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
 #: The maximum number of runs of a case. A case is run again if its first run is not valid.
 RUNS_MAX = 2
-
-#: The capability that a live run needs.
-_NAMESPACES = "user and network namespaces"
 
 
 class Live:
@@ -53,10 +50,8 @@ class Live:
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:
         self.check(sweep)
-        capabilities = {name: (present, why) for name, present, why, _ in _core.capabilities()}
-        present, why = capabilities[_NAMESPACES]
-        if not present:
-            raise LiveError(f"no live run: {_NAMESPACES}: {why}")
+        if why := refused_namespaces():
+            raise LiveError(f"no live run: {why}")
         self._sweep = sweep
         self._budget = budget
         self._waiting: deque[Chunk] = deque()

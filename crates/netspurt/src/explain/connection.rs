@@ -312,14 +312,16 @@ impl CapturedConnection {
             return TakenPacket::Sampled(None);
         }
         self.first.get_or_insert(side);
-        let syns = self.handshake.syns();
+        let before = packet.flags().has(Flags::SYN).then_some(self.handshake);
         let answers_syn = self.handshake.take(side, at, packet);
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(told);
-        if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
+        if let Some(before) = before
+            && self.copies(side) > copies
+        {
             // No host sent this copy of a SYN, so the copy does not count as a new SYN.
-            self.handshake.restore_syns(syns);
+            self.handshake = before;
         }
         let answer = match packet.flags().has(Flags::ACK) {
             true => self.answer(side.peer(), at, packet, shared),

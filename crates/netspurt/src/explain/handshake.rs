@@ -49,18 +49,6 @@ impl Handshake {
         packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()]
     }
 
-    /// Returns the instants at which the last SYN of each side was captured.
-    pub fn syns(&self) -> [Option<Time>; 2] {
-        self.syns
-    }
-
-    /// Sets the instants at which the last SYN of each side was captured. A copy of a SYN, which no
-    /// host sent, must not count as a new SYN.
-    #[cold]
-    pub fn restore_syns(&mut self, syns: [Option<Time>; 2]) {
-        self.syns = syns;
-    }
-
     /// Whether a SYN of `side` was captured.
     #[inline]
     pub fn has_syn(&self, side: Side) -> bool {

@@ -229,6 +229,7 @@ impl Machine {
     }
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
+        // Octets above the point were new after the timeout, so they do not belong to its go-back-N.
         if scene.place.soon_after_previous
             && scene.left < self.point
             && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN))
@@ -359,7 +360,8 @@ impl Machine {
             }
         }
         let beside_sender = !scene.place.afar && scene.sack.is_some();
-        let untold = beside_sender && scene.dup_acks == 0 && !scene.hole && !scene.is_clocked();
+        let untold = beside_sender && scene.dup_acks == 0 && !scene.hole && !scene.is_clocked()
+            || scene.acks.known && scene.is_unreported();
         if scene.expired_untold(expired) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
@@ -377,9 +379,6 @@ impl Machine {
         }
         if untold && scene.is_head() {
             // No acknowledgment can have triggered this segment, so a short timer sent it.
-            return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
-        }
-        if scene.acks.known && scene.is_head() && scene.is_unreported() {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Guess };
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).

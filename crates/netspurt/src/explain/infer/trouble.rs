@@ -49,6 +49,14 @@ impl RecentNews {
     }
 }
 
+/// The octets `left..right`, which a SACK block that passed at `at` reported for the first time.
+#[derive(Clone, Copy, Debug)]
+struct FirstReport {
+    at: Time,
+    left: u64,
+    right: u64,
+}
+
 /// The state of a direction in which octets are missing or were sent again.
 #[derive(Clone, Debug, Default)]
 pub struct SenderTrouble {
@@ -97,9 +105,8 @@ pub struct SenderTrouble {
     /// The indices, in the list `found`, of the retransmissions that came before their originals.
     came: Vec<usize>,
     passed: RecentNews,
-    /// The octets that the last SACK blocks reported for the first time, and when these blocks
-    /// passed.
-    reports: VecDeque<(Time, u64, u64)>,
+    /// What the last SACK blocks reported for the first time.
+    reports: VecDeque<FirstReport>,
     /// The reports that packets were too big for the path.
     pub too_big: TooBigReports,
     /// The verdicts that one acknowledgment gave. Empty between acknowledgments.
@@ -230,7 +237,7 @@ impl SenderTrouble {
                 if self.reports.len() == Self::MOST_REPORTS {
                     self.reports.pop_front();
                 }
-                self.reports.push_back((at, begin, right));
+                self.reports.push_back(FirstReport { at, left: begin, right });
             }
             self.sacked.insert(left, right);
             self.overflowed |= self.sacked.iter().nth(Self::HOLES_MAX).is_some();
@@ -240,8 +247,8 @@ impl SenderTrouble {
     /// Whether a SACK block reported some of the octets `left..right` for the first time at or
     /// after `since`.
     pub fn reported_since(&self, since: Time, left: u64, right: u64) -> bool {
-        let lately = self.reports.iter().rev().take_while(|one| one.0 >= since);
-        lately.into_iter().any(|one| one.1 < right && left < one.2)
+        let mut lately = self.reports.iter().rev().take_while(|one| one.at >= since);
+        lately.any(|one| one.left < right && left < one.right)
     }
 
     /// Notes that the octets `left..right` were not captured, although higher octets were.
