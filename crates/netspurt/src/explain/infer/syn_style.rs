@@ -14,6 +14,13 @@ pub enum ProbesBySyn {
     Never,
 }
 
+impl ProbesBySyn {
+    /// Whether the SYN may be a SYN of Linux, which sends probes.
+    pub fn may_be_linux(self) -> bool {
+        self == Self::Usual
+    }
+}
+
 /// Whether the stack that writes SYNs in the style `style` sends tail loss probes.
 ///
 /// Linux, Windows and Apple's systems send probes. The order of the options of a SYN shows these

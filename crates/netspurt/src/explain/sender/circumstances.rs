@@ -83,6 +83,9 @@ impl Sender {
         let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let Some(trouble) = &self.trouble else { return ScenePlace::default() };
+        // Only Linux repeats pieces of its send buffer.
+        let linux = self.sack.probing.may_be_linux();
+        let piece_bytes_max = if linux { self.current.piece_bytes_max } else { 0 };
         // SACK blocks that passed the capture after the time `passed_by` had not reached the
         // sender.
         let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
@@ -103,9 +106,9 @@ impl Sender {
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round)
                 && !(near > SenderScene::SLACK && trouble.reported_since(passed_by, left, right)),
             in_burst: trouble.continues_burst(at, left)
-                && right - trouble.burst.0 <= self.current.piece_bytes_max,
+                && right - trouble.burst.0 <= piece_bytes_max,
             burst_repeats_reported: trouble.continues_burst(at, left)
-                && right - trouble.burst.0 > self.current.piece_bytes_max
+                && right - trouble.burst.0 > piece_bytes_max
                 && trouble.burst.1,
             afar: near > SenderScene::SLACK,
             skips_reported: trouble.found.last().is_some_and(|found| {
