@@ -28,7 +28,7 @@ use super::kept::{
 use super::probed_octet::ProbedOctet;
 use super::retransmission::ExplainedRetransmission;
 use super::rule::CauseRule;
-use last_acked::{AckTimes, KnownAcks};
+use last_acked::{AckTimes, DupRows, KnownAcks};
 
 pub use last_acked::{AckedTail, LastAcked};
 
@@ -58,8 +58,10 @@ pub struct Sender {
     /// The size of the largest segment that was acknowledged. If a retransmission or a SACK block
     /// divided a segment, each part counts as a segment.
     acked_bytes_max: u64,
-    /// Duplicate ACKs in a row.
+    /// Duplicate ACKs since new octets were acknowledged.
     dup_acks: u32,
+    /// The duplicate ACKs with an unchanged window.
+    dup_rows: DupRows,
     /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
     idle_acks: u32,
     /// The first octet not acknowledged before the current acknowledgment, and whether exactly one
@@ -218,8 +220,8 @@ impl Sender {
     /// What the captured acknowledgments show. The octets below `una` are acknowledged.
     #[inline]
     fn known_acks(&self, una: u64) -> KnownAcks {
-        let Self { heard, dup_acks, .. } = *self;
-        KnownAcks { una, heard, dup_acks, reported: self.reported_top() }
+        let Self { heard, dup_acks, dup_rows, .. } = *self;
+        KnownAcks { una, heard, dup_acks, dup_rows, reported: self.reported_top() }
     }
 
     /// The octet after the highest octet that SACK blocks reported. Zero without reports.
@@ -527,6 +529,7 @@ impl Sender {
         }
         let window = packet.advertised().filter(|_| !packet.flags().has(Flags::RST));
         let last = std::mem::replace(&mut self.window, window);
+        self.count_in_row(packet, answer.acked_bytes > 0, last == window, octets);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {

@@ -236,11 +236,34 @@ impl Machine {
         {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout };
         }
+        if self.repeats_head(scene) && scene.is_third_in_row() {
+            return self.another_fast_retransmit(scene);
+        }
         match self.phase {
             LossPhase::Open => self.in_open(scene),
             LossPhase::Recovery => self.in_recovery(scene),
             LossPhase::Loss => self.in_loss(scene),
         }
+    }
+
+    /// Whether the retransmission is the head, and the sender already retransmitted it in the
+    /// current repair.
+    fn repeats_head(&self, scene: &SenderScene) -> bool {
+        self.phase != LossPhase::Open && scene.is_head() && self.is_again(scene)
+    }
+
+    /// Whether the sender already retransmitted the segment in the current phase.
+    fn is_again(&self, scene: &SenderScene) -> bool {
+        scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since)
+    }
+
+    /// Notes that the sender began another fast retransmit of the head. In a recovery, another
+    /// recovery begins.
+    fn another_fast_retransmit(&mut self, scene: &SenderScene) -> Inferred {
+        if self.phase == LossPhase::Recovery {
+            self.phase = LossPhase::Open;
+        }
+        Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported }
     }
 
     /// Returns `inferred`, or the cause that the flow label shows, if it shows one.
@@ -443,7 +466,7 @@ impl Machine {
 
     /// Infers the cause of a retransmission while the sender repairs reported losses.
     fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
-        let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
+        let again = self.is_again(scene);
         let soon = scene.is_clocked();
         if scene.is_head() && self.timer_expired(scene) {
             let silent = !soon && !scene.is_within_reordering();
@@ -468,7 +491,7 @@ impl Machine {
         }
         let lately = scene.since_una < scene.shortest_rto();
         if scene.is_head() && again && lately && scene.is_third_duplicate() {
-            return Inferred { cause: Cause::Fast, rule: CauseRule::Reported };
+            return self.another_fast_retransmit(scene);
         }
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
             // Some senders do not restart their timer for each partial ACK (RFC 6582 §3.2 step 3).
@@ -488,7 +511,7 @@ impl Machine {
 
     /// Infers the cause of a retransmission while the sender sends everything outstanding again.
     fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
-        let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
+        let again = self.is_again(scene);
         let overtaken = scene.overtaken && scene.is_clocked();
         if scene.is_head() && self.timer_expired(scene) && again && !overtaken {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };

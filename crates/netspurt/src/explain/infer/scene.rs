@@ -94,8 +94,10 @@ pub struct SenderScene {
     pub rtt_min: Duration,
     /// Whether a SACK block reports octets above the first octet of the retransmission.
     pub hole: bool,
-    /// The number of duplicate ACKs in a row.
+    /// The number of duplicate ACKs since new octets were acknowledged.
     pub dup_acks: u32,
+    /// The number of duplicate ACKs in a row.
+    pub dup_row: u32,
     /// What the capture shows about acknowledgments on their way to the sender.
     pub acks: AcksOnTheirWay,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
@@ -133,6 +135,8 @@ pub struct AcksOnTheirWay {
 impl SenderScene {
     /// Hosts and captures may delay a packet by at most the time `SLACK`.
     pub const SLACK: Duration = Duration::from_millis(5);
+    /// The time in which a sender beside the capture answers an acknowledgment.
+    pub const ANSWER: Duration = Duration::from_millis(1);
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
     /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
@@ -229,7 +233,14 @@ impl SenderScene {
     /// Whether the sender does not use SACK, and the third duplicate ACK came just before the
     /// retransmission. Some senders begin another fast retransmit soon after the previous one.
     pub fn is_third_duplicate(&self) -> bool {
-        self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Duration::from_millis(1)
+        self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Self::ANSWER
+    }
+
+    /// Whether the third duplicate ACK of a new row came just before the retransmission. In 4.4BSD
+    /// and in stacks like it, a segment with data or with another window ends a row of duplicate
+    /// ACKs, and the third ACK of the next row triggers another fast retransmit.
+    pub fn is_third_in_row(&self) -> bool {
+        self.dup_row == 3 && self.dup_acks > 3 && self.lag <= Self::ANSWER
     }
 
     /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission

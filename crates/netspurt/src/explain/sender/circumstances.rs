@@ -61,6 +61,7 @@ impl Sender {
             rtt_min: round,
             hole: acks.reported > left,
             dup_acks: acks.dup_acks,
+            dup_row: acks.dup_rows.row,
             acks: AcksOnTheirWay {
                 untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
                 known: right > una || unheard.is_some(),

@@ -64,6 +64,17 @@ pub struct AckTimes {
     pub syn_at: Time,
 }
 
+/// The duplicate ACKs with an unchanged window since new octets were acknowledged. An ACK that
+/// changes the window is no duplicate ACK (RFC 5681 §2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DupRows {
+    /// The number of these ACKs.
+    pub all: u32,
+    /// The number of these ACKs in a row. A segment with data, or with another window, ends the
+    /// row.
+    pub row: u32,
+}
+
 /// What acknowledgments show at some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownAcks {
@@ -71,8 +82,10 @@ pub struct KnownAcks {
     pub una: u64,
     /// When acknowledgments came.
     pub heard: AckTimes,
-    /// The number of duplicate ACKs in a row.
+    /// The number of duplicate ACKs since new octets were acknowledged.
     pub dup_acks: u32,
+    /// The duplicate ACKs with an unchanged window.
+    pub dup_rows: DupRows,
     /// The octet after the highest octet that SACK blocks reported. Zero without reports.
     pub reported: u64,
 }

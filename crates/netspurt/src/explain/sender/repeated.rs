@@ -5,8 +5,9 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::super::infer::{BeforeProbe, is_bare_fin};
-use super::super::kept::{Acknowledged, CapturedOctets};
+use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate};
 use super::Sender;
+use super::last_acked::DupRows;
 
 impl Sender {
     /// Whether a segment with old octets is neither a retransmission nor a late original nor a
@@ -52,6 +53,27 @@ impl Sender {
     /// An application that waits for data reads the data within the time `READING`. If the window
     /// grows within this time, such a read made it grow.
     const READING: Duration = Duration::from_millis(1);
+
+    /// Counts duplicate acknowledgments in a row. An acknowledgment of new octets ends the row
+    /// (`news`), and so does a segment that repeats the acknowledgment and has data or another
+    /// window: such a segment is no duplicate acknowledgment (RFC 5681 §2).
+    #[inline]
+    pub(super) fn count_in_row(
+        &mut self,
+        packet: &impl CapturedTcp,
+        news: bool,
+        same_window: bool,
+        octets: &CapturedOctets,
+    ) {
+        if !news && same_window && is_duplicate(packet, octets) {
+            self.dup_rows.all += 1;
+            self.dup_rows.row += 1;
+        } else if news {
+            self.dup_rows = DupRows::default();
+        } else if octets.sequence().octet(packet.ack()) == octets.una() {
+            self.dup_rows.row = 0;
+        }
+    }
 
     /// Takes a duplicate acknowledgment.
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {

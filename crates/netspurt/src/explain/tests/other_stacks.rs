@@ -360,6 +360,60 @@ fn a_timer_may_double_its_wait_except_for_a_fixed_part() {
     assert_eq!(lone_again(&[330.0, 350.0]), Some(Cause::Tlp));
 }
 
+/// Returns the capture of `talk`, with other options in the SYNs: the window scale, then SACK
+/// permitted. `talk` must use SACK and timestamps.
+fn with_scale_first(talk: &Talk) -> Vec<u8> {
+    let mut capture = talk.capture();
+    let (both, scale_first) = ([4, 2, 8, 10], [3, 3, 0, 4, 2, 1, 1, 1, 1, 1, 1, 1]);
+    let syns = (0..capture.len()).filter(|at| capture[*at..].starts_with(&both));
+    let syns: Vec<usize> = syns.collect();
+    assert_eq!(syns.len(), 2);
+    for at in syns {
+        capture[at..at + scale_first.len()].copy_from_slice(&scale_first);
+    }
+    capture
+}
+
+/// Only Linux repeats pieces of its send buffer. Linux writes the window scale last in its SYN.
+#[test]
+fn a_short_burst_with_reported_octets_shows_go_back_n_unless_the_syn_may_be_linuxs() {
+    let mut talk = Talk::opened(true, true);
+    talk.flight(101.0, 0, 10);
+    for at in [201.1, 202.1, 203.1] {
+        talk.sack(at, 0, &[(1000, 2000)]);
+    }
+    talk.data(204.1, 0).data(204.12, 1000);
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(talk.causes(), [repair, repair]);
+    let other = read_all(&with_scale_first(&talk), Explainer::default());
+    let connection = other.connections.at(0);
+    let found = &connection.direction(Side::From).unwrap().retransmissions;
+    let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
+    assert_eq!(causes, [repair, BACK]);
+}
+
+/// In 4.4BSD, a segment with data ends a row of duplicate ACKs. The third ACK of the next row
+/// triggers another fast retransmit. RFC 5681 §2: a segment with data is no duplicate ACK.
+#[test]
+fn the_third_duplicate_ack_of_a_new_row_triggers_another_fast_retransmit() {
+    for (acks, last) in [(3, Cause::SackRecovery), (2, Cause::Rto)] {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 10);
+        for n in 1..=3 {
+            talk.sack(201.0 + f64::from(n), 0, &[(1000, 1000 + n * 1000)]);
+        }
+        talk.data(204.01, 0);
+        let ack = talk.wire(0);
+        let data = Segment { seq: 1, len: 500, ack, window: 5000, ..Segment::default() };
+        talk.packet(Side::To, 205.0, Segment { flags: Flags::ACK, ..data });
+        for n in 1..=acks {
+            talk.sack(205.0 + f64::from(n), 0, &[(1000, 4000 + n * 1000)]);
+        }
+        talk.data(205.01 + f64::from(acks), 0);
+        assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(last)], "{acks}");
+    }
+}
+
 /// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
 /// probes.
 #[test]
@@ -371,15 +425,8 @@ fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
         let found = explanation.connections.at(0).direction(Side::From).unwrap().retransmissions[0];
         (found.cause.get(), found.rule)
     };
-    let mut capture = talk.capture();
-    assert_eq!(first(&capture), (Some(Cause::Tlp), CauseRule::LoneByBackoff));
-    let (both, scale_first) = ([4, 2, 8, 10], [3, 3, 0, 4, 2, 1, 1, 1, 1, 1, 1, 1]);
-    let syns = (0..capture.len()).filter(|at| capture[*at..].starts_with(&both));
-    let syns: Vec<usize> = syns.collect();
-    assert_eq!(syns.len(), 2);
-    for at in syns {
-        capture[at..at + scale_first.len()].copy_from_slice(&scale_first);
-    }
+    assert_eq!(first(&talk.capture()), (Some(Cause::Tlp), CauseRule::LoneByBackoff));
+    let capture = with_scale_first(&talk);
     assert_eq!(first(&capture), (Some(Cause::Rto), CauseRule::LoneBySyn));
 }
 
