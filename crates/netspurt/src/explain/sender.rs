@@ -421,12 +421,8 @@ impl Sender {
         } else {
             trouble.machine.infer(&scene, number)
         };
-        let begin = trouble.machine.first + 1;
         match rule {
-            // The retransmissions between the fast retransmit and this one have the same cause.
-            CauseRule::InOrder if begin < number => {
-                trouble.relabel(begin, number, Some(cause).into(), rule);
-            }
+            CauseRule::InOrder => trouble.went_in_order(cause),
             CauseRule::ReportedBefore => trouble.went_back(old.left),
             _ => {}
         }

@@ -97,6 +97,9 @@ pub struct Machine {
     pub without_timeout: bool,
     /// In a recovery: whether a timeout may have begun this recovery.
     pub maybe_after_timeout: bool,
+    /// In a recovery: whether no acknowledgment had reported a loss when it began, although the
+    /// sender uses SACK.
+    pub untold: bool,
     /// The number of the last retransmission before which the sender skipped octets that SACK
     /// blocks had reported.
     pub skipped_at: usize,
@@ -320,6 +323,7 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
+        self.untold = scene.is_untold() && inferred.rule == CauseRule::Guess;
         (self.accepted, self.went_back) = (false, false);
         self.again_to = if scene.is_head() && scene.dup_acks == 0 { scene.right } else { u64::MAX };
         (self.without_timeout, self.by_habit, self.repeated) = (false, false, 0);
@@ -383,7 +387,7 @@ impl Machine {
             }
         }
         let beside_sender = !scene.place.afar && scene.sack.is_some();
-        let untold = beside_sender && scene.dup_acks == 0 && !scene.hole && !scene.is_clocked()
+        let untold = beside_sender && !scene.told && scene.is_unprompted()
             || scene.acks.known && scene.is_unreported();
         if scene.expired_untold(expired) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
@@ -501,6 +505,12 @@ impl Machine {
             // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). `in_order`
             // counts this sender's go-back-N only if no timeout can have begun this recovery.
             self.traits.in_order += u32::from(!self.maybe_after_timeout);
+            self.phase = LossPhase::Loss;
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
+        }
+        if self.untold && scene.is_untold() && scene.place.follows {
+            // With SACK, a sender repairs only octets below reported octets (RFC 6675 §4). This
+            // sender knows of no reported octets, so it goes back after a timeout.
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
         }

@@ -98,6 +98,9 @@ pub struct SenderScene {
     pub dup_acks: u32,
     /// The number of duplicate ACKs in a row.
     pub dup_row: u32,
+    /// Whether a duplicate ACK with an unchanged window came, or a SACK block reports octets above
+    /// the first octet of the retransmission.
+    pub told: bool,
     /// What the capture shows about acknowledgments on their way to the sender.
     pub acks: AcksOnTheirWay,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
@@ -152,6 +155,12 @@ impl SenderScene {
     /// Whether a retransmission counts as immediate if `after` is the time since its trigger.
     pub fn is_at_once(&self, after: Duration) -> bool {
         after <= Self::SLACK.max(self.rtt / 8)
+    }
+
+    /// Whether a sender beside the capture would have answered the last acknowledgment with news
+    /// before the retransmission.
+    pub fn is_unprompted(&self) -> bool {
+        self.lag > Self::ANSWER
     }
 
     /// Whether a reordering timer may have sent the retransmission (RFC 8985 §6.2). This timer
@@ -223,6 +232,11 @@ impl SenderScene {
     /// its header had fewer options.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest || self.place.shortens_tail
+    }
+
+    /// Whether the sender uses SACK and is beside the capture, and no acknowledgment reports a loss.
+    pub fn is_untold(&self) -> bool {
+        self.sack == Some(true) && !self.place.afar && !self.told
     }
 
     /// Whether the third or a later duplicate ACK came immediately before the retransmission.

@@ -229,6 +229,20 @@ impl SenderTrouble {
         }
     }
 
+    /// Gives the cause `cause`, which is go-back-N, to the retransmissions after the first one of
+    /// the current repair, because the next retransmission shows that the sender sends everything
+    /// again in order. If no acknowledgment had reported a loss when the repair began, a timeout
+    /// began it.
+    pub fn went_in_order(&mut self, cause: Cause) {
+        let (first, end) = (self.machine.first, self.found.len());
+        if first < end {
+            self.relabel(first + 1, end, Some(cause).into(), CauseRule::InOrder);
+            if self.machine.untold {
+                self.relabel(first, first + 1, Some(Cause::Rto).into(), CauseRule::Guess);
+            }
+        }
+    }
+
     /// Takes a SACK block above the cumulative acknowledgment, which passed at `at`.
     pub fn report(&mut self, at: Time, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {

@@ -280,9 +280,10 @@ fn a_partial_ack_and_three_duplicates_trigger_another_fast_retransmit() {
 }
 
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. But the timer of ns-3 does not stop.
+/// If an acknowledgment triggers a retransmission, the retransmission comes within 1 ms.
 #[test]
 fn a_timer_may_send_a_segment_that_is_newer_than_the_timer() {
-    for (at, cause) in [(460.0, Cause::Rto), (230.0, Cause::Rto), (205.0, Cause::Fast)] {
+    for (at, cause) in [(460.0, Cause::Rto), (203.0, Cause::Rto), (201.9, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
         talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);
         assert_eq!(talk.causes(), [Some(cause)], "{at}");
@@ -411,6 +412,31 @@ fn the_third_duplicate_ack_of_a_new_row_triggers_another_fast_retransmit() {
         }
         talk.data(205.01 + f64::from(acks), 0);
         assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(last)], "{acks}");
+    }
+}
+
+/// RFC 6675 §4: with SACK, a sender repairs octets below octets that SACK blocks reported. No SACK
+/// block came here, so a short timer sent the head just after an ACK of other octets.
+#[test]
+fn repetitions_in_order_without_a_report_follow_a_timeout_if_sack_is_used() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 6).ack(201.0, 1000).data(201.5, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery)]);
+    talk.data(201.51, 2000).data(201.52, 3000);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), BACK, BACK]);
+}
+
+/// RFC 5681 §2: an ACK that changes the window is no duplicate ACK. So it reports no loss.
+#[test]
+fn a_window_update_triggers_no_repair() {
+    for (window, cause) in [(6000, Cause::Rto), (5000, Cause::Fast)] {
+        let mut talk = Talk::opened(false, false);
+        talk.flight(101.0, 0, 6).ack(201.0, 1000);
+        let ack = talk.wire(1000);
+        let update = Segment { seq: 1, ack, window, flags: Flags::ACK, ..Segment::default() };
+        talk.packet(Side::To, 203.0, update);
+        talk.data(213.0, 1000);
+        assert_eq!(talk.causes(), [Some(cause)], "{window}");
     }
 }
 
