@@ -576,7 +576,12 @@ impl Machine {
             // begins a recovery then (`tcp_fastretrans_alert`).
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
         }
-        let age = scene.last_sent.map_or(scene.rtt, |last| scene.at.saturating_since(last));
+        let age = scene.age();
+        let unheard = !scene.place.afar && scene.lag >= age;
+        if again && scene.is_head() && unheard && age > scene.rtt {
+            // Go-back-N sends the head once, and no acknowledgment with news came since then.
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
+        }
         if again && scene.is_head() && scene.sack == Some(true) && age < scene.rtt {
             // Go-back-N sends the head once. The sender sends the head again only if a timer fires,
             // or if an acknowledgment shows that the head was lost again.

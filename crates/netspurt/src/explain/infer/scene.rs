@@ -157,6 +157,11 @@ impl SenderScene {
         after <= Self::SLACK.max(self.rtt / 8)
     }
 
+    /// The time since the last transmission. The smoothed round trip if it is not known.
+    pub fn age(&self) -> Duration {
+        self.last_sent.map_or(self.rtt, |sent| self.at.saturating_since(sent))
+    }
+
     /// Whether a sender beside the capture would have answered the last acknowledgment with news
     /// before the retransmission.
     pub fn is_unprompted(&self) -> bool {

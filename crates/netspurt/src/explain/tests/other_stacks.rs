@@ -494,13 +494,17 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
     }
 }
 
-/// After a timeout, the sender sends the head at 900 ms. Less than a round trip later, it sends the
-/// head again. Go-back-N would send the head only once.
+/// After a timeout, the sender sends the head at 900 ms, and then again. Go-back-N would send the
+/// head only once. Less than a round trip later, no timer fires.
 #[test]
 fn go_back_n_sends_the_head_only_once() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).data(930.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rack)]);
+    // After more than a round trip, and too soon for most timers.
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).data(900.0, 0).data(1050.0, 0);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rto)]);
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).ack(1000.0, 1000).data(1000.1, 1000);
     assert_eq!(talk.causes(), [Some(Cause::Rto), BACK]);
