@@ -202,7 +202,9 @@ impl Machine {
             // One retransmission of reported octets shows nothing if the path may have lost the
             // report, or if the sender has skipped reported octets before and so uses the reports.
             // A second one shows that the sender does not use the reports.
-            _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
+            _ if reported
+                && (self.repeated > 1 || !scene.place.is_afar() && self.skipped_at == 0) =>
+            {
                 self.again_reported()
             }
             hint => {
@@ -366,7 +368,7 @@ impl Machine {
     fn in_open(&mut self, scene: &SenderScene) -> Inferred {
         let expired = self.timer_expired(scene);
         if scene.is_reported() {
-            if scene.is_head() && !scene.place.afar && !scene.is_within_longest_reordering() {
+            if scene.is_head() && !scene.place.is_afar() && !scene.is_within_longest_reordering() {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
             let by_reordering = scene.sack == Some(true) && scene.is_at_reordering_timer();
@@ -386,7 +388,7 @@ impl Machine {
                 return self.lone(scene);
             }
         }
-        let beside_sender = !scene.place.afar && scene.sack.is_some();
+        let beside_sender = !scene.place.is_afar() && scene.sack.is_some();
         let untold = beside_sender && !scene.told && scene.is_unprompted()
             || scene.acks.known && scene.is_unreported();
         if scene.expired_untold(expired) {
@@ -481,7 +483,7 @@ impl Machine {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
             }
         }
-        let silent = scene.is_silent() && scene.lag >= scene.rtt_min * 3 && !scene.place.afar;
+        let silent = scene.is_silent() && scene.lag >= scene.rtt_min * 3 && !scene.place.is_afar();
         if scene.is_head() && again && silent && scene.since_una >= SenderScene::USUAL_FLOOR {
             // The estimate of the round trip may be too long, for example because the capture
             // missed a retransmission and so took its acknowledgment as an answer to the original.
@@ -553,7 +555,7 @@ impl Machine {
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        let first = scene.sack == Some(false) && !scene.place.afar;
+        let first = scene.sack == Some(false) && !scene.place.is_afar();
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
             // Go-back-N does not explain this segment, because it sends the head only once, and
@@ -577,7 +579,7 @@ impl Machine {
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
         }
         let age = scene.age();
-        let unheard = !scene.place.afar && scene.lag >= age;
+        let unheard = !scene.place.is_afar() && scene.lag >= age;
         if again && scene.is_head() && unheard && age > scene.rtt {
             // Go-back-N sends the head once, and no acknowledgment with news came since then.
             return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };

@@ -15,10 +15,8 @@ pub struct ScenePlace {
     /// Whether SACK blocks had reported all octets of the retransmission, and these blocks may have
     /// reached the sender.
     pub reported: bool,
-    /// Whether the shortest time from the capture to the sender and back exceeds
-    /// [`SenderScene::SLACK`]. If so, the path may lose acknowledgments between the capture and the
-    /// sender.
-    pub afar: bool,
+    /// The shortest time from the capture to the sender and back.
+    pub near: Duration,
     /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
     /// octets between these retransmissions that were not acknowledged.
     pub skips_reported: bool,
@@ -135,6 +133,14 @@ pub struct AcksOnTheirWay {
     pub known: bool,
 }
 
+impl ScenePlace {
+    /// Whether the capture is so far from the sender that the path may lose acknowledgments between
+    /// them.
+    pub fn is_afar(&self) -> bool {
+        self.near > SenderScene::SLACK
+    }
+}
+
 impl SenderScene {
     /// Hosts and captures may delay a packet by at most the time `SLACK`.
     pub const SLACK: Duration = Duration::from_millis(5);
@@ -162,10 +168,10 @@ impl SenderScene {
         self.last_sent.map_or(self.rtt, |sent| self.at.saturating_since(sent))
     }
 
-    /// Whether a sender beside the capture would have answered the last acknowledgment with news
-    /// before the retransmission.
+    /// Whether the sender would have answered the last acknowledgment with news before the
+    /// retransmission. If the capture is not beside the sender, the time on the way varies.
     pub fn is_unprompted(&self) -> bool {
-        self.lag > Self::ANSWER
+        self.lag > Self::ANSWER.max(self.place.near)
     }
 
     /// Whether a reordering timer may have sent the retransmission (RFC 8985 §6.2). This timer
@@ -202,7 +208,7 @@ impl SenderScene {
     pub fn expired_untold(&self, expired: bool) -> bool {
         let clocked = self.is_clocked();
         if self.sack.is_none() && self.dup_acks > 0 {
-            let late = !self.place.afar && !self.is_within_longest_reordering();
+            let late = !self.place.is_afar() && !self.is_within_longest_reordering();
             return !clocked && (late || expired && !self.is_at_reordering_timer());
         }
         let trip = if self.rtt.is_zero() { self.shortest_rto() } else { self.rtt };
@@ -241,7 +247,7 @@ impl SenderScene {
 
     /// Whether the sender uses SACK and is beside the capture, and no acknowledgment reports a loss.
     pub fn is_untold(&self) -> bool {
-        self.sack == Some(true) && !self.place.afar && !self.told
+        self.sack == Some(true) && !self.place.is_afar() && !self.told
     }
 
     /// Whether the third or a later duplicate ACK came immediately before the retransmission.
@@ -267,7 +273,7 @@ impl SenderScene {
     /// capture is near it, duplicate ACKs alone do not count, because they answer copies that the
     /// network made.
     pub fn is_reported(&self) -> bool {
-        self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.afar)
+        self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.is_afar())
     }
 
     /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The

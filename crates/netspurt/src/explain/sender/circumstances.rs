@@ -112,7 +112,7 @@ impl Sender {
             burst_repeats_reported: trouble.continues_burst(at, left)
                 && right - trouble.burst.0 > piece_bytes_max
                 && trouble.burst.1,
-            afar: near > SenderScene::SLACK,
+            near,
             skips_reported: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
             }),
