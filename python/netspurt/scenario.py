@@ -354,7 +354,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
         most = f"the file has more than {TEXT_OCTETS_MAX:,} octets"
         raise _core.ScenarioError(f"{most}\n   --> {name}\n    = name a scenario") from None
     except OSError as error:
-        raise type(error)(f"{name} cannot be read: {error.strerror}") from error
+        missing = isinstance(error, FileNotFoundError)
+        why = "does not exist" if missing else f"cannot be read: {error.strerror}"
+        raise type(error)(f"{name} {why}") from error
 
 
 #: The key with which a link names the file that it follows.

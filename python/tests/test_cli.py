@@ -65,7 +65,7 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (None, ["nothing.toml", "No such file"]),
+        (None, ["nothing.toml", "does not exist"]),
         ("", ["mine.toml", "is empty", "netspurt new"]),
         (b"\x7fELF\xff\xfe\x00", ["mine.toml:1:5", "not a text file"]),
         ("stop = '1 s'\r\n".encode("utf-16"), ["mine.toml:1:1", "save the file as UTF-8"]),

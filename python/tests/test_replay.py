@@ -110,7 +110,7 @@ def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path
     assert result.returncode == 2
     assert "240 probes" in result.stdout
     assert "notes.txt:1: not a known format of recorded delays" in result.stderr
-    assert "no-such-file: No such file" in result.stderr
+    assert "no-such-file does not exist" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import span_of
+from netspurt.cli.options import number_from, span_of
 from netspurt.cli.output import columns, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.timelining import Picture
@@ -68,14 +68,26 @@ Start = Annotated[
         help="The start: 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
     ),
 ]
-Hours = Annotated[float, typer.Option(help="The number of hours to search.")]
+Hours = Annotated[
+    float,
+    typer.Option(
+        parser=number_from(0, example="24"), metavar="N", help="The number of hours to search."
+    ),
+]
 Elevation = Annotated[
-    float, typer.Option(metavar="DEGREES", help="The minimum elevation above a site's horizon.")
+    float,
+    typer.Option(
+        parser=number_from(-90, 90, example="10"),
+        metavar="DEGREES",
+        help="The minimum elevation above a site's horizon.",
+    ),
 ]
 Margin = Annotated[
     float,
     typer.Option(
-        metavar="KM", help="The minimum height of a line of sight in space above the ground."
+        parser=number_from(0, example="20"),
+        metavar="KM",
+        help="The minimum height of a line of sight in space above the ground.",
     ),
 ]
 AtLeast = Annotated[

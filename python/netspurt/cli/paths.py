@@ -10,7 +10,7 @@ import typer
 
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
-from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of
+from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of, number_from
 from netspurt.cli.output import columns, complain, paint, width, wrapped
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
@@ -29,13 +29,16 @@ Files = Annotated[
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help=READ_AS)]
 Times = Annotated[
     float,
-    typer.Option(min=1.1, metavar="X", help="A delay above X times the typical delay is long."),
+    typer.Option(
+        parser=number_from(1.1, example="3"),
+        metavar="X",
+        help="A delay above X times the typical delay is long.",
+    ),
 ]
 Chance = Annotated[
     float,
     typer.Option(
-        min=1e-9,
-        max=0.5,
+        parser=number_from(1e-9, 0.5, example="0.001"),
         metavar="P",
         help="The accepted probability that random bursts look periodic.",
     ),

@@ -9,7 +9,7 @@ import typer
 
 from netspurt.cli import completing
 from netspurt.cli.options import count as whole
-from netspurt.cli.options import one_of, span_of
+from netspurt.cli.options import one_of, port, span_of
 
 _KINDS = ("icmp", "udp", "tcp")
 
@@ -29,7 +29,12 @@ Kind = Annotated[
 ]
 
 Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="The port; by default 7 for udp, 80 for tcp.")
+    int | None,
+    typer.Option(
+        parser=port,
+        metavar="N",
+        help="The port, from 1 to 65535; by default 7 for udp, 80 for tcp.",
+    ),
 ]
 
 Four = Annotated[bool, typer.Option("-4", help="Use an IPv4 address.")]

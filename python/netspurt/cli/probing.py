@@ -18,7 +18,8 @@ import typer
 
 from netspurt.cli import probe_options as opt
 from netspurt.cli.options import count as whole
-from netspurt.cli.options import one_of, span_of
+from netspurt.cli.options import one_of, port_or_any, span_of
+from netspurt.cli.options import port as port_number
 from netspurt.cli.output import columns, fitted, named, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
@@ -539,7 +540,10 @@ def serve(
         ),
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any free port.")
+        int,
+        typer.Option(
+            parser=port_or_any, metavar="N", help="The UDP and TCP port; 0 for any free port."
+        ),
     ] = 7,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
 ) -> None:
@@ -563,7 +567,7 @@ def serve(
 
 def push(
     host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port.")] = 7,
+    port: Annotated[int, typer.Option(parser=port_number, metavar="N", help="The TCP port.")] = 7,
     octets: Annotated[
         int,
         typer.Option(

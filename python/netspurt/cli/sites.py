@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import span_of
+from netspurt.cli.options import number_from, span_of
 from netspurt.cli.output import complain, print_json
 from netspurt.cli.site_report import report_lines
 from netspurt.quantities import known
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Within = Annotated[
     float,
     typer.Option(
-        min=0.001,
-        max=1,
+        parser=number_from(0.001, 1, example="0.1"),
         metavar="X",
         help="Count connections whose mean round trip differs from the handshake's by at most this "
         "share.",
@@ -33,7 +32,7 @@ Within = Annotated[
 Times = Annotated[
     float,
     typer.Option(
-        min=1,
+        parser=number_from(1, example="3"),
         metavar="X",
         help="Count connections whose longest round trip is at most X times the handshake's.",
     ),
