@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -26,6 +28,16 @@ def test_a_recording_has_columns_and_counts() -> None:
     assert int(delays.rtt_ns.mask.sum()) == 4
     assert (np.diff(delays.sent_ns) >= 0).all()
     assert delays.summary()["median_ms"] == pytest.approx(np.nanmedian(delays.rtt_s) * 1e3)
+
+
+@pytest.mark.parametrize("words", ["delays - --json", "replay - --json"])
+def test_a_recording_can_come_from_the_standard_input(words: str) -> None:
+    command = [sys.executable, "-m", "netspurt", *words.split()]
+    given = (DATA / "ping.txt").read_bytes()
+    done = subprocess.run(command, input=given, capture_output=True, check=True)
+    (found,) = json.loads(done.stdout)
+    (recording,) = found.get("recordings", [found])
+    assert (recording["sent"], recording["lost"]) == (240, 4)
 
 
 def test_the_arrays_of_delays_are_made_once_and_cannot_be_changed() -> None:

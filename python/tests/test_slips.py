@@ -13,7 +13,7 @@ from typer.main import get_command
 import netspurt as ns
 from netspurt.cli.main import application
 
-from conftest import Command, refused
+from conftest import ROOT, Command, refused
 
 #: The files in each test's folder.
 FILES = {
@@ -224,6 +224,11 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("delays delays.csv --interval 3B", "'3B' is not a time above zero"),
         ("delays delays.csv --lost-after -1", "'-1' is not a time above zero"),
         ("delays", "Missing argument 'FILES'"),
+        ("timeline delays.csv", "there is no column 'seq'"),
+        (
+            f"timeline {ROOT / 'data' / 'ping.txt'}",
+            "ping.txt is a recording of delays: `netspurt delays ",
+        ),
         ("replay delays.csv -e linux", "as in `--interval 1s`, or replay with `--order sequence`"),
         ("replay delays.csv --versus linux", "does not say when its probes left"),
         ("replay delays.csv --order random", "'random' is not one of sequence, causal"),

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+        help="Recordings, folders of them, or - for the standard input: see `netspurt delays`.",
+        show_default=False,
     ),
 ]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help=READ_AS)]
