@@ -205,8 +205,12 @@ impl Tally {
         steps.remark(&mut delays.notes);
         let computed = computed.saturating_sub(steps.lone);
         if computed > 0 {
+            let (probes, beside) = match computed {
+                1 => ("1 probe has".to_owned(), "it"),
+                _ => (format!("{computed} probes have"), "them"),
+            };
             delays.notes.push(format!(
-                "{computed} probes have no time of sending: computed from the probes beside them"
+                "{probes} no time of sending: computed from the probes beside {beside}"
             ));
         }
         delays.began = order.start.and_then(|start| Began::of(start, self.local));

@@ -199,6 +199,8 @@ impl Document {
         };
         let key = error.message.starts_with("unknown field");
         let incomplete = error.message.starts_with("missing field");
+        let at_top = incomplete && path.is_empty();
+        let fix = if at_top { format!("{fix} before the first table") } else { fix };
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
@@ -238,7 +240,9 @@ impl Document {
             // The removal of keys may have changed the numbers of lines. So the error shows no
             // place in the file.
             error.unset.clone_from(&self.removed);
-        } else if let Some(found) = found {
+        } else if let Some(found) = found
+            && !(problem.incomplete && problem.path.is_empty())
+        {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
             if found.is_exact {

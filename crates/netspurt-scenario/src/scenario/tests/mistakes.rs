@@ -36,7 +36,7 @@ const MISTAKES: &[MistakeCase] = &[
     ["send = \"20 segments\"", "start = \"10 s\"", "before the end of the run", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
     ["stop = \"10 s\"", "stop = \"0 s\"", "would end when it starts", "above zero"],
-    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
+    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...` before the first table"],
     ["stop = \"10 s\"", "stop = \"10 s\"\ntitle = \"a\\nb\"", "title has several", "one line"],
     ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
     [
