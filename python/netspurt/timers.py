@@ -377,12 +377,13 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     delays
         The recording, or a file with exactly one recording.
     estimators
-        Each is an algorithm's name, with the constants that differ from the published ones
-        (`linux:rto_min=50ms`); a class, or its place as text (`file.py:Class:k=3`); or an object
-        with the methods of an estimator. An object continues from its current state. A text in
-        place of a list names one estimator. The results name an object by the text from which
-        `ns.estimator` made it, or else by its class. If several objects have the same name, the
-        second and later objects get `#2`, `#3` and so on after the name.
+        There are three ways to give an estimator. The first is an algorithm's name, with the
+        constants that differ from the published ones (`linux:rto_min=50ms`). The second is a class,
+        or its place as text (`file.py:Class:k=3`). The third is an object with the methods of an
+        estimator. An object continues from its current state. A text in place of a list names one
+        estimator. The results name an object by the text from which `ns.estimator` made it, or else
+        by its class. If several objects have the same name, the second and later objects get `#2`,
+        `#3` and so on after the name.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. By default, the order of the recording.

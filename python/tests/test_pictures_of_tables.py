@@ -222,7 +222,7 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
     points = [(mark.label, mark.shape) for mark in shown.marks if isinstance(mark, Points)]
     assert points == [("retransmission", "dot"), ("spurious", "ring")]
     assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
-    with pytest.raises(ValueError, match="7 flows: a plot shows at most 6, each in a colour"):
+    with pytest.raises(ValueError, match="7 flows are too many: a plot shows at most 6"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
         picture(Tables(seen), "flows", View(direction="reverse"))

@@ -220,7 +220,7 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the numbers of the base's cases in a cell. Runs of a combination are consecutive."""
+    """Return the case numbers of the base in a cell. The cases of a combination are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
@@ -302,5 +302,5 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)
-    rows = [("right", "of"), (str(labels.right.hits), str(labels.right.count))]
+    rows = [("right labels", "connections"), (str(labels.right.hits), str(labels.right.count))]
     return Measured(100 * labels.right.value, rows, [(low, high)])

@@ -253,7 +253,7 @@ def _directions(run: Run) -> Rows:
         )
     head = (
         *("flow", "direction", "finished", "goodput", "silence", "repair"),
-        *("sent", "retransmitted", "spurious", "timeouts", "by cause (spurious)", "from, to"),
+        *("sent", "retransmitted", "spurious", "timeouts", "causes (spurious)", "from, to"),
     )
     more = len(flows) - len(rows)
     right = (2, 3, 4, 5, 6, 7, 8, 9)
