@@ -65,14 +65,14 @@ class Algorithm:
         The number of lost probes that left before any delay was known. No delay of the recording
         influences their timers. The number is 0 if no probe left after a delay was known.
     good, waited, spurious_time
-        RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
-        counts; the delays of the probes that were retransmitted spuriously. `good` also contains
-        these delays.
+        RFC 889's sums. `good`: all delays. `waited`: the waits for lost probes, except those that
+        `lost_before` counts. `spurious_time`: the delays of the probes that were retransmitted
+        spuriously, which `good` also contains.
     waited_before
         The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency
-        RFC 889's figures: `good` divided by the number of all probes; the standard deviation of the
-        delays divided by their mean; `good` divided by the total of the three sums.
+        RFC 889's figures. `mean`: `good` divided by the number of all probes. `cov`: the standard
+        deviation of the delays divided by their mean. `efficiency`: `good` divided by `total`.
     bad_share, waited_in_delays
         Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
         the wait for a lost probe to the last delay before it.

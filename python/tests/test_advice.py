@@ -266,7 +266,7 @@ def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
 
 
 def test_an_rto_min_that_costs_more_on_one_half_is_not_advised() -> None:
-    """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
+    """Losses favour a short minimum. In the first half, it makes a timer fire early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
     rtt[:2000][rng.random(2000) < 0.08] = 0.15

@@ -144,7 +144,7 @@ def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
 
 def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
-    with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
+    with pytest.raises(ValueError, match=r"no packet waited in a queue in t"):
         picture(run, "queue", View(end=2.0))
     with pytest.raises(ValueError, match=r"transmission$"):
         picture(Tables(queue(*lengths("l", 1, 0)), drops()), "queue")

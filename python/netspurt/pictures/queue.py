@@ -51,7 +51,7 @@ def queues(run: Tables, view: View) -> Picture:
         found = _interesting(found)
     found = sorted((q for q in found if len(q.t)), key=lambda q: -q.packet_seconds())[: len(SERIES)]
     if not found:
-        raise ValueError(f"no queue had more than the packet in transmission{view.in_words}")
+        raise ValueError(f"no packet waited in a queue{view.in_words}")
     marks: list[Mark] = []
     # The fullest queue has the first colour. It is drawn last, above the other lines.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
