@@ -198,7 +198,7 @@ class ClockStepLine:
 class EndLine:
     """The last line of a file. Its `end` is `complete`, `interrupted` or `continued`.
 
-    If it is `continued`, the run goes on in the file `next`.
+    If `end` is `continued`, the run goes on in the file `next`.
     """
 
     end: str

@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 class EndedEarlyError(RuntimeError):
-    """A worker ended before it did its task. `worker` replaces this error by the reason."""
+    """A worker ended before it did its task. `worker` raises a `ProbeError` with the reason."""
 
 
 class ProbeError(RuntimeError, ValueError):

@@ -333,7 +333,7 @@ def test_each_capture_that_is_left_out_or_cut_has_a_warning(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 with this number of octets in its MSS option."""
+    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says this number of octets."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])

@@ -49,7 +49,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse than another, from the intervals of its lead.
+    """Return whether a setting is better or worse than another one, by the intervals of its lead.
 
     The result is `no difference` if all intervals are exactly zero. It is `cannot tell` if an
     interval contains zero, or if the signs of intervals differ.
@@ -90,10 +90,10 @@ def _gain_table(
 
 @registered
 def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
-    """Return the lead of a setting over another in points of efficiency, for each variant.
+    """Return the lead of a setting over another setting, for each variant.
 
-    `over` says how several rows are combined: ``median``, ``mean``, or ``each`` (a number for each
-    row).
+    The lead is in points of efficiency. `over` says how several rows are combined: ``median``,
+    ``mean``, or ``each`` (a number for each row).
     """
     surrogates = _surrogates(bench)
     gains = _gains(surrogates, _rows(surrogates, rows), _setting(setting), _setting(against))
@@ -289,7 +289,7 @@ def _printed_wait(surrogates: PaperSurrogates, name: str) -> float:
 
 @registered
 def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
-    """Return one estimator's lead over another in points of efficiency, for each variant.
+    """Return one estimator's lead over another estimator, in points, for each variant.
 
     The returned lead counts only runs that have losses and probes of mixed lengths. The table also
     has the lead on all runs with mixed lengths.
@@ -360,7 +360,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 @registered
 @in_unit("s")
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timer that an algorithm arms for each of some delays, in seconds."""
+    """Return the timer that an algorithm arms for each of the given delays, in seconds."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]

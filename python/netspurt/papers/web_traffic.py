@@ -169,11 +169,11 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 
 @registered
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
-    """Return the minimum increase of a share of connections from one limit to the next [points].
+    """Return how much the share of connections within a limit grows from limit to limit [points].
 
-    The share counts the connections within a limit [kB]. The table has the share for each limit. A
-    connection is within a limit if neither direction carries more octets, because each end of a
-    connection has its own limit.
+    The value is the minimum of these increases. The limits are in kB. The table has the share for
+    each limit. A connection is within a limit if neither direction carries more octets, because
+    each end of a connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
