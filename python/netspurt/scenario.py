@@ -103,8 +103,8 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the text is not a scenario, the scenario lacks a key of `unset`, or the nodes are not
-            determined.
+            If the text is not a scenario, if the scenario lacks a key of `unset`, or if the nodes
+            are not determined.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()

@@ -57,7 +57,7 @@ def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -
     assert sum(equal) >= 45
 
 
-def test_validation_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
+def test_the_file_validation_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:
@@ -75,7 +75,7 @@ def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
     assert sum(beside.agree > 0 for beside in comparisons) >= 18
 
 
-def test_validation_names_each_case_with_different_retransmissions() -> None:
+def test_the_file_validation_names_each_case_with_different_retransmissions() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     for row in FILED:
         assert row["equal"] == "True" or f"`{row['case']}`" in explained, row

@@ -45,7 +45,7 @@ def test_without_an_answer_the_path_may_also_have_failed(netspurt: Command) -> N
     assert "or set net.ipv4.tcp_mtu_probing=1 on a Linux sender" in words
 
 
-def test_reports_that_reached_the_sender_exclude_a_black_hole(netspurt: Command) -> None:
+def test_icmp_reports_that_reached_the_sender_exclude_a_black_hole(netspurt: Command) -> None:
     assert "may drop large packets" not in words_of(netspurt, "path-mtu")
 
 
@@ -55,7 +55,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_acked_or_sacked_segment() -> None:
+def test_the_column_acked_bytes_max_has_the_largest_segment_acked_or_sacked_so_far() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"

@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_a_whole_capture_joined_with_a_cut_one_is_read_fully(
+def test_a_whole_capture_is_read_fully_even_if_it_is_joined_with_a_cut_one(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -101,7 +101,7 @@ def test_commands_that_show_a_part_of_a_capture_exit_with_1(
             assert ("cut.pcap: the capture ends within " in done.stderr) == (file is cut)
 
 
-def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
+def test_the_command_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
     words = [str(NETSPURT), "explain", "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         where, until = Path(f"/proc/{process.pid}/wchan"), time.monotonic() + 60
@@ -264,7 +264,7 @@ def test_for_a_capture_of_udp_the_commands_for_quic_are_named(
     assert "QUIC from qlog files" in report.stderr
 
 
-def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
+def test_the_command_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     netspurt: Command, tmp_path: Path
 ) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
@@ -278,7 +278,7 @@ def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     assert expected not in netspurt("explain", both).stdout
 
 
-def test_files_of_a_folder_that_only_look_like_captures_are_named(
+def test_a_file_that_only_looks_like_a_capture_is_named_if_its_folder_is_explained(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))
@@ -289,7 +289,7 @@ def test_files_of_a_folder_that_only_look_like_captures_are_named(
     assert "notes.txt" not in done.stderr
 
 
-def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
+def test_duplicate_packets_of_a_capture_are_noted_and_do_not_count_as_retransmissions(
     netspurt: Command, tmp_path: Path
 ) -> None:
     # Each data segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.
@@ -333,7 +333,7 @@ def test_each_capture_that_is_left_out_or_cut_has_a_warning(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 with this number of octets in its MSS option."""
+    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says this number of octets."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])
@@ -341,7 +341,7 @@ def syn_ack(mss: int) -> bytes:
     return whole[:2] + total + whole[4 : place - 1] + flags + whole[place + 1 :] + option
 
 
-def test_explain_says_that_the_receiving_host_dropped_packets(
+def test_the_command_explain_says_that_the_receiving_host_dropped_packets(
     netspurt: Command, tmp_path: Path
 ) -> None:
     syn, data = segment(SYN, 0), segment(ACK | PSH, 1, payload=bytes(100))
@@ -392,7 +392,7 @@ def test_every_form_of_output_leaves_out_unreadable_captures(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_missing_connections_and_connections_chosen_for_parquet_are_errors(
+def test_an_unknown_connection_and_a_connection_together_with_parquet_are_refused(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

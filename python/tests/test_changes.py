@@ -76,7 +76,7 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("noise", NOISES)
-def test_planted_steps_are_found_at_their_places_and_no_other_steps(
+def test_planted_steps_are_found_at_their_places_and_no_other_steps_are_found(
     method: Method, noise: str
 ) -> None:
     """Two steps, of 2.5 and 5 standard deviations, are found in at least 18 of 20 series.

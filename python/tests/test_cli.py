@@ -20,7 +20,7 @@ import netspurt as ns
 from conftest import NETSPURT, ROOT, Command
 
 
-def test_the_commands_new_run_and_plot_work_one_after_the_other(
+def test_a_new_scenario_can_be_run_and_its_run_can_be_plotted(
     netspurt: Command, tmp_path: Path
 ) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
@@ -52,7 +52,7 @@ def test_each_option_that_a_new_scenario_has_as_a_comment_is_valid(netspurt: Com
         ns.Scenario.parse("\n".join(lines[m][2 * (m in chosen) :] for m in kept))
 
 
-def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     result = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
     summary = json.loads(result.stdout)
@@ -380,7 +380,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
+def test_the_command_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
     result = netspurt("doctor")
     assert result.returncode == 0
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
@@ -444,7 +444,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "is called 'x'", "transfer")
 
 
-def test_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) -> None:
+def test_the_command_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
     failed(

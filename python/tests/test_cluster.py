@@ -161,7 +161,7 @@ def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
     return bool(acted) and acted[0] < len(list(folder.chunks()))
 
 
-def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) -> None:
+def test_a_cluster_that_netspurt_starts_makes_the_same_files_as_threads(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     sweep = Sweep.of(ns.Scenario.parse(LOSSY, "x.toml"))
@@ -175,7 +175,7 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
     assert not ray.is_initialized()
 
 
-def test_a_cluster_started_here_listens_on_loopback_only() -> None:
+def test_a_cluster_that_netspurt_starts_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
         result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
@@ -305,7 +305,7 @@ def test_a_killed_node_does_not_change_the_results(
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_only_a_start_that_ray_gave_up_is_repeated() -> None:
+def test_a_start_is_repeated_only_if_ray_gave_up() -> None:
     outcomes = [Exception(GAVE_UP[0]), TimeoutError(GAVE_UP[1]), "started"]
     ended = []
 

@@ -144,7 +144,7 @@ def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
 
 def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
-    with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
+    with pytest.raises(ValueError, match=r"no packet waited in a queue in t"):
         picture(run, "queue", View(end=2.0))
     with pytest.raises(ValueError, match=r"transmission$"):
         picture(Tables(queue(*lengths("l", 1, 0)), drops()), "queue")
@@ -222,7 +222,7 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
     points = [(mark.label, mark.shape) for mark in shown.marks if isinstance(mark, Points)]
     assert points == [("retransmission", "dot"), ("spurious", "ring")]
     assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
-    with pytest.raises(ValueError, match="7 flows: a plot shows at most 6, each in a colour"):
+    with pytest.raises(ValueError, match="7 flows are too many: a plot shows at most 6"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
         picture(Tables(seen), "flows", View(direction="reverse"))

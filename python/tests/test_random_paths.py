@@ -86,11 +86,12 @@ over.delay = { path = "links.path.delay", from = "5 ms", to = "80 ms", draw = tr
         labels = [value(row["group"][axis]) for row in json.loads(shown.stdout)]
         assert len(labels) == 30
         assert labels == sorted(labels)
-    assert "30 cases: 30 runs each, paired; each run draws p, delay" in (
+    assert "30 cases: 30 runs of each combination, paired; each run draws p, delay" in (
         netspurt("sweep", "status", "own").stdout
     )
     (part,) = sweep_section(open_sweep(tmp_path / "own"), "own").parts
-    assert "30 cases: 30 runs each, paired; each run draws p, delay." in part.words
+    varied = "30 runs of each combination, paired; each run draws p, delay"
+    assert f"30 cases: {varied}." in part.words
     assert "Only drawn values vary, so there are no groups to compare." in part.notes
 
 

@@ -267,7 +267,7 @@ def test_the_picture_of_a_front_names_at_most_twenty_of_two_hundred_timers() -> 
     assert {label.removesuffix(" (none seen)") for label in named} <= {
         algorithm.estimator for algorithm in many.front()
     }
-    assert f"{200 - len(named)} others" in labels
+    assert f"{200 - len(named)} other timers" in labels
     first = many.algorithms[0].estimator
     shown_labels = [mark.label for mark in pareto(many, first).marks if isinstance(mark, Points)]
     assert sum(label.startswith("fixed") for label in shown_labels) <= 20

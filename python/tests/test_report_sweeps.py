@@ -50,7 +50,7 @@ def test_the_page_of_a_sweep_begins_with_the_best_value_of_each_axis(section: Se
     assert best
     assert re.search(r"Cannot be told apart from stack = linux-sfr: .*linux\.", part.answer)
     assert re.search(r"Worse: reno, .*rack\.", part.answer)
-    varied = "tail (4), stack (10), 3 runs each, paired; each run draws delay"
+    varied = "tail (4), stack (10), 3 runs of each combination, paired; each run draws delay"
     assert part.words[0] == f"120 cases: {varied}."
     assert "Nothing is random." in part.words
 

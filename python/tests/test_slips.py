@@ -156,7 +156,7 @@ def test_a_mistake_with_a_scenario_is_reported_and_nothing_is_made(
             "plot r --kind queue --link x",
             "no link in queue is called 'x'; the links are lan, t1, modem",
         ),
-        ("plot r --kind queue --from 900", "no queue had more than the packet in transmission in"),
+        ("plot r --kind queue --from 900", "no packet waited in a queue in"),
         ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, path,"),
         ("plot r --out r/run.json/a.png", "a.png cannot be written: r/run.json: File exists"),
         ("plot r --out a", "a: the name of a plot's file must end in .png, .svg or .pdf"),

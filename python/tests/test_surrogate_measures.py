@@ -125,7 +125,7 @@ def test_the_lead_is_summarised_over_the_rows_for_each_variant(
     )
     assert result.value == pytest.approx(value)
     verdicts = {row[0]: row[-1] for row in result.table}
-    assert verdicts["in all"] == "2 better, 1 worse"
+    assert verdicts["all runs"] == "2 better, 1 worse"
     assert (verdicts["A"], verdicts["B"], verdicts["C *"]) == ("better", "worse", "better")
     assert result.table[0][1:3] == ("independent", "glitches, losses in groups of 6")
 

@@ -460,7 +460,7 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     assert "s is finished: nothing is left to run" in second.stdout
     state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
     assert (state["done"], state["finished"]) == (120, True)
-    assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
+    assert "20 runs of each combination, paired" in netspurt("sweep", "status", "s").stdout
     result = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
     assert "completion_ns_mean, in s" in result.stdout
     listed = netspurt("sweep", "show", "s").stdout

@@ -103,8 +103,8 @@ def test_the_rows_of_a_node_leave_out_packets_of_other_nodes() -> None:
 @pytest.mark.parametrize(
     ("count", "size", "says"),
     [
-        (3, 140, "3 packets in the capture, 2 rows"),
-        (0, 140, "0 packets in the capture, 2 rows"),
+        (3, 140, "the capture has 3 packets, but its table has 2 rows"),
+        (0, 140, "the capture has 0 packets, but its table has 2 rows"),
         (2, 141, "packet 2 has 141 octets, but its row has 140"),
     ],
 )

@@ -169,11 +169,11 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 
 @registered
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
-    """Return the minimum increase of a share of connections from one limit to the next [points].
+    """Return how much the share of connections within a limit grows from limit to limit [points].
 
-    The share counts the connections within a limit [kB]. The table has the share for each limit. A
-    connection is within a limit if neither direction carries more octets, because each end of a
-    connection has its own limit.
+    The value is the minimum of these increases. The limits are in kB. The table has the share for
+    each limit. A connection is within a limit if neither direction carries more octets, because
+    each end of a connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -220,7 +220,7 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the numbers of the base's cases in a cell. Runs of a combination are consecutive."""
+    """Return the case numbers of the base in a cell. The cases of a combination are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
@@ -302,5 +302,5 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)
-    rows = [("right", "of"), (str(labels.right.hits), str(labels.right.count))]
+    rows = [("right labels", "connections"), (str(labels.right.hits), str(labels.right.count))]
     return Measured(100 * labels.right.value, rows, [(low, high)])

@@ -186,7 +186,7 @@ def _rows_of_crosses(
     for place, (ink, x) in enumerate(rows, start=1):
         y = np.full(len(x), above((len(rows) - place + 0.6) * height))
         marks.append(Points(label="", ink=ink, x=x, y=y, shape="cross", size=4))
-    told = "spurious retransmission (at the top, in this order: a row for each timer with any)"
+    told = "spurious retransmission (rows at the top, in the order of this legend)"
     marks.append(_of_legend(told, "cross"))
     return marks, replace(scale, high=above((len(rows) + 0.2) * height))
 
@@ -376,7 +376,7 @@ def pareto(replay: ReplayLike, first: str = "") -> Picture:
         _of_legend("filled: no timer is better in one measure and as good in the other", "dot")
     )
     if others := len(replay.algorithms) - len(named):
-        marks.append(_of_legend(f"{others} others", "square"))
+        marks.append(_of_legend(f"{others} other timers", "square"))
     y = Scale("mean timer", "s", log=True)
     name = "answers that were retransmitted spuriously"
     zeros = any(min(share.value, share.low) <= 0 for share in shares)

@@ -111,7 +111,7 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the name `wanted` of a column of names, or the first name if `wanted` is `None`.
+    """Return `wanted` if a column of names has it, or the first name if `wanted` is `None`.
 
     Raises
     ------

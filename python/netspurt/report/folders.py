@@ -168,7 +168,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
     ]
     head = (
         *("capture", "time", "mostly waited for", "timers and repair"),
-        *("retransmitted", "spurious", "by cause"),
+        *("retransmitted", "spurious", "causes"),
         *("connections", "packets", "octets of data"),
     )
     return Rows(

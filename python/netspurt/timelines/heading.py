@@ -88,7 +88,7 @@ class FileLine:
     text: str
 
     def cells(self) -> list[Cell]:
-        """Return the cells, which commas separate, without blanks and quotes around them."""
+        """Split the line at its commas. Return the cells without blanks and quotes around them."""
         cells, start = [], 0
         for part in self.text.split(","):
             text = part.strip()
