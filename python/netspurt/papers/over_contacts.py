@@ -87,7 +87,7 @@ def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
     The heights are the printed ones.
     """
     bands = {"LEO": leo, "MEO": meo}
-    rows = [("contact", "heights", "band", "in it")]
+    rows = [("contact", "heights", "band", "in the band")]
     count = 0
     for name, (contact, _) in _curves(bench).items():
         assert contact.printed_km is not None
