@@ -163,8 +163,8 @@ class Silences:
         True if the first retransmission was spurious and `late` is false. The path had delayed the
         original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
         lost. Of several retransmissions, the receiver may report only the last retransmission as a
-        duplicate. Then the earlier ones, or their ACKs, were lost in an outage, and `arrived` is
-        false.
+        duplicate. Then the earlier retransmissions, or their ACKs, were lost in an outage, and
+        `arrived` is false.
     without_sack
         True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
         SACK (RFC 8985 §3).

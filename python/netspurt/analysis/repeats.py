@@ -114,7 +114,8 @@ def _skewed_ends(figure: RepeatedFigure) -> tuple[float, float]:
     References
     ----------
     Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B
-    54 (1992), p. 223: the cubic transformation. Student's quantiles replace those of the bootstrap.
+    54 (1992), p. 223: the cubic transformation. Student's quantiles replace the
+    quantiles of the bootstrap.
     """
     from scipy.special import stdtrit
 

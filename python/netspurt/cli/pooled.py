@@ -310,8 +310,9 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
         yield (
             f"{counted(lost, 'original')} never came to the capture point: {was} lost between the "
             f"sender and the capture{or_missed}. A queue on the sender's own host, such as a "
-            "shaper of tc, may have dropped some of them. The capture does not show how long data waits "
-            "there, so causes and times of waiting are less certain than they are beside a sender. "
+            "shaper of tc, may have dropped some of them. The capture does not show how long data "
+            "waits there, so causes and times of waiting are less certain than they are beside a "
+            "sender. "
             "For example, a silence may come from the sender's timer and not from its application."
         )
 
