@@ -254,7 +254,9 @@ def test_octets_from_before_the_capture_do_not_count_as_lost(
     late = [one for one in flight if one[2] != 12_001]
     again = [*repair, (0.107, 0, 12_001, 1, ACK, 9000, 1000)]
     file.write_bytes(made_up([*late, *answers, *again, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
-    assert "1 original never came to the capture point: lost between" in explanation(netspurt, file)
+    assert "1 original never came to the capture point: it was lost between" in explanation(
+        netspurt, file
+    )
 
 
 def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(

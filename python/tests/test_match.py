@@ -126,7 +126,7 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     told = (
         f"{far} and {near} have 1 connection in common. It counts once, in the capture nearest to "
         "the end that retransmitted more. If both ends retransmitted equally often, the end that "
-        f"sent more data decides. Counted in {near}. See netspurt match."
+        f"sent more data decides. Here it was counted in {near}. See netspurt match."
     )
     assert said.count(told) == 1, said
     assert "in common" not in netspurt("explain", near).stdout

@@ -82,7 +82,7 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
 def test_the_summary_says_that_this_machines_kernel_made_the_delays() -> None:
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
-    assert "127.0.0.1 is this machine, so the delays are those of its own kernel" in text
+    assert "127.0.0.1 is this machine, so the delays show its own kernel and not a path" in text
 
 
 def test_adjacent_empty_bins_of_a_histogram_share_a_row() -> None:

@@ -62,8 +62,8 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
     assert "data on its way (short segments waited for the ACK of the segment before)" in words
     assert "never had more than one short segment outstanding, with at most 100 octets" in words
     assert (
-        "The ACKs took 59 ms on average, but the handshake's round trip only 20 ms. So 10.0.0.2 "
-        "may delay ACKs, or data waited in a queue or for a slow link." in words
+        "The ACKs took 59 ms on average, but the handshake's round trip took only 20 ms. So "
+        "10.0.0.2 may delay ACKs, or data waited in a queue or for a slow link." in words
     )
     assert "let the application at 10.0.0.1 write each message with one call" in words
     assert "Nagle's algorithm" in finding(found, [])

@@ -103,7 +103,7 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
         late = replace(limit, handshake_s=limit.trip.min_s / 5).sentence("it")
         assert "helps." not in late
         assert "may help. The shortest round trip of data took 40 ms, but the handshake's" in late
-        assert "handshake's round trip only 8 ms. So acknowledgments may wait until" in late
+        assert "handshake's round trip took only 8 ms. So acknowledgments may wait until" in late
 
 
 def test_a_larger_buffer_may_not_help_if_the_window_is_mostly_open(

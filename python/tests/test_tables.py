@@ -285,7 +285,7 @@ def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
     assert all(0 <= t - found.start_ns < 4e9 for t in first.values()), first
     assert listed["spent"]["since_ns"] is None
     text = " ".join(netspurt("table", capture).stdout.split())
-    assert f"add {found.start_ns} ns to them" in text
+    assert f"add {found.start_ns} ns to these instants" in text
     explained = json.loads(netspurt("explain", capture, "--json").stdout)["captures"]
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 

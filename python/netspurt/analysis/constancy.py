@@ -121,7 +121,7 @@ def change_free_periods(
     Raises
     ------
     ValueError
-        If the shapes differ, or instants go back in time.
+        If the shapes differ, or if instants go back in time.
 
     Examples
     --------
@@ -145,8 +145,8 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
     Raises
     ------
     ValueError
-        If `ratio` is not above one, a value is not above zero, the shapes differ, or instants go
-        back in time.
+        If `ratio` is not above one, if a value is not above zero, if the shapes differ, or if
+        instants go back in time.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Fl
     Raises
     ------
     ValueError
-        If `every_s` is not above zero, the shapes differ, or instants go back in time.
+        If `every_s` is not above zero, if the shapes differ, or if instants go back in time.
 
     Examples
     --------

@@ -203,7 +203,10 @@ class UnderLoss:
         return (extra + math.sqrt(extra**2 + 4 * extra * full / self.loss)) / (2 * full)
 
     def gain(self, packets: int) -> float:
-        """Return the share by which segments of `packets` packets bring more data than of one."""
+        """Return how much more data arrives with `packets` packets per segment than with one.
+
+        The result is a share of the data that arrives with one packet per segment.
+        """
         return self.arriving(packets) / self.arriving(1) - 1
 
 

@@ -56,9 +56,10 @@ class HeldSegments:
 
 
 def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
-    """Return the directions whose short segments waited long and that `short_segments` omits.
+    """Return the directions whose short segments waited long.
 
-    The longest waits come first. Only captures beside the sender show such waits.
+    Directions that `short_segments` returns are left out. The longest waits come first. Only
+    captures beside the sender show such waits.
 
     Parameters
     ----------

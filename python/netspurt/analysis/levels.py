@@ -144,7 +144,8 @@ def _smallest_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
     """Return the smallest BIC for each number of levels, and the best mixture of all.
 
     Each number is tried twice: with one standard deviation for all levels, and with one for each
-    level. The search ends when several consecutive numbers gave no smaller BIC.
+    level. The search ends when several consecutive numbers of levels gave no smaller
+    BIC.
     """
     fits: list[_Mixture] = []
     criteria: list[float] = []

@@ -26,8 +26,8 @@ _SEGMENTS_MIN = 10
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
-#: The name (without the unit) of the column of the table `spent` that has the time in which data
-#: was on its way.
+#: The name, without its unit, of a column of the table `spent`: the time in which data was on its
+#: way.
 _FLYING = "congestion_window"
 #: A factor and a time [s]. ACKs are late if the mean round trip of data is at least the factor
 #: times the round trip of the handshake, and longer by at least the time.
@@ -70,7 +70,7 @@ class ShortSegments:
         late = ""
         if self.handshake_s is not None and is_clearly_longer(self.rtt_s, self.handshake_s, _LATE):
             late = (
-                f", but the handshake's round trip only {duration(self.handshake_s)}. So "
+                f", but the handshake's round trip took only {duration(self.handshake_s)}. So "
                 f"{self.destination} may delay ACKs, or data waited in a queue or for a slow link"
             )
         return (

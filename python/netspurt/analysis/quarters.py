@@ -44,5 +44,5 @@ def quarter_words(delays: Delays) -> list[str]:
     return [
         f"the level of the delays changed: the medians of the quarters are {', '.join(first)} and "
         f"{last} ms; `netspurt delays constancy` says when. A timer that suits one level may not "
-        "suit the other"
+        "suit another level"
     ]

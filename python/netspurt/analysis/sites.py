@@ -372,7 +372,7 @@ class TimeoutLabels:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
-    A silence gets no label if the far end worked on a request. It gets none, either, if the far end
+    A silence gets no label if the far end worked on a request. It also gets no label if the far end
     waited for the near end, for the receive window or for a round trip. A silence in which the far
     end seemed to have nothing to send may get a label. The reason is that the loss of the last
     packets looks the same beside the receiver.

@@ -1,4 +1,4 @@
-"""What had not ended in the cases of a sweep: requests, flows and connections."""
+"""Counts the requests, flows and connections that had not ended in the cases of a sweep."""
 
 from __future__ import annotations
 

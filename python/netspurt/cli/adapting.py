@@ -134,9 +134,9 @@ def _lines(replayed: Replay, changes: dict[str, list[Followed]]) -> Iterator[str
     yield paint(next(lines), "dim")
     yield from lines
     note = (
-        "The median, and the range in brackets. 0: the timer exceeded all delays of the new length "
-        "from the start. never: the timer was still below the last of these delays, or no probe "
-        "of the new length was answered."
+        "Each cell has the median number of samples, and the range in brackets. 0: the timer "
+        "exceeded all delays of the new length from the start. never: the timer was still below "
+        "the last of these delays, or no probe of the new length was answered."
     )
     yield from wrapped([[paint(note, "dim")]], [width(100)])
 

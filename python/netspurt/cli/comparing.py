@@ -129,7 +129,7 @@ def _chosen(
         connections = set(run.flows["flow"]) if is_explained(run) else set()
         if len(connections) > 1 and flow not in connections:
             lines.append(
-                f"{name}: {way.flow} is compared, which has the most data of "
+                f"{name}: {way.flow} is compared, because it has the most data of "
                 f"{counted(len(connections), 'connection')}; --flow chooses another"
             )
     return lines

@@ -171,7 +171,15 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
         )
     if under:
         yield ""
-        rows = [("lost", "best mss", "packets", "by formula", "more data per packet than with one")]
+        rows = [
+            (
+                "lost",
+                "best mss",
+                "packets",
+                "packets by formula",
+                "more data per packet than with one",
+            )
+        ]
         for one in under:
             best = one.best_count()
             cells = (f"{100 * one.loss:g} %", f"{net.full_size(best)} B", str(best))

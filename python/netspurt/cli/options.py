@@ -235,8 +235,8 @@ def loaded(
     Raises
     ------
     ValueError
-        If `scenario` names no scenario, an axis of its `[sweep]` replaces the value of a
-        `--set`, or a `--set` and an `--unset` contradict each other.
+        If `scenario` names no scenario, or if a `--set` and an `--unset` contradict each other.
+        Also if an axis of the scenario's `[sweep]` replaces the value of a `--set`.
     OSError
         If the file cannot be read.
     """

@@ -306,8 +306,8 @@ def _coarse(points: PathDelays, step: float) -> list[str]:
     return [
         f"a step of {step:g} s is too coarse for this pass: straight lines between its "
         f"{number(len(points.t_ns))} points are up to {error * 1e3:.3g} ms off, "
-        f"{error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a shorter "
-        "--step"
+        f"or {error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a "
+        "shorter --step"
     ]
 
 

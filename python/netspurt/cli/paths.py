@@ -228,7 +228,7 @@ def _are_times_unknown(recording: Delays) -> bool:
 
 
 def _burst_table(found: list[dict[str, Any]]) -> Iterator[str]:
-    rows = [["at", "first probe", "last", "up to", "times the typical delay"]]
+    rows = [["begins at", "first probe", "last probe", "longest delay", "times the typical delay"]]
     rows += [
         [
             "-" if one["start_s"] is None else f"{one['start_s']:.3f} s",
@@ -395,7 +395,7 @@ def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
 
 def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
     heading = f"rate{report_of.each_way(recording.measure)}"
-    rows = [["length", "probes", "at zero", "µs an octet", heading, "deviation"]]
+    rows = [["length", "probes", "at length 0", "µs an octet", heading, "deviation"]]
     for line, told in zip(fit.lines, data["lines"], strict=True):
         rows.append(
             [

@@ -395,8 +395,8 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (
-            f"{about.address} is this machine, so the delays are those of its own kernel, and not "
-            "those of a path: do not use them to choose a timer for a path."
+            f"{about.address} is this machine, so the delays show its own kernel and not a path: "
+            "do not use them to choose a timer for a path."
         )
     if not algorithms:
         return
@@ -509,7 +509,7 @@ def _hop_data(one: Hop) -> dict[str, Any]:
 
 
 def _hop_table(found: list[Hop]) -> Iterator[str]:
-    rows = [["hop", "who", "answered", "least", "median", "adds"]]
+    rows = [["hop", "router or host", "answered", "least delay", "median delay", "adds"]]
     for one in found:
         spans = (
             [span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]

@@ -296,9 +296,9 @@ def _draw(connections: Connections, folder: Path, threshold: float, times: float
              what="throughput", unit="bit/s")  # fmt: skip
     ratios = {name: handshake_ratio(one) for name, one in each.items()}
     add_cdfs("handshake-mean", {n: r.mean for n, r in ratios.items()}, marks=(0.9, 1.1), unit="",
-             title="Later round trips", what="mean of the later ones / handshake's")  # fmt: skip
+             title="Later round trips", what="mean later round trip / handshake's")  # fmt: skip
     add_cdfs("handshake-longest", {n: r.longest for n, r in ratios.items()}, marks=(times,),
-             title="Later round trips", what="longest of the later ones / handshake's",
+             title="Later round trips", what="longest later round trip / handshake's",
              unit="")  # fmt: skip
     for name, one in each.items():
         positive = one.select((one.throughput_bps > 0) & np.isfinite(one.began_s))

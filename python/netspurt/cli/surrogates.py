@@ -162,7 +162,7 @@ def _fitted(
     if row is None:
         if mean is None or cov is None:
             raise ValueError(
-                "no ROW: name one of RFC 889's second table, such as UCL-1, or give --mean "
+                "no ROW: name a row of RFC 889's second table, such as UCL-1, or give --mean "
                 "and --cov"
             )
         return Row(mean=mean, cov=cov, lengths=lengths or 40, name="surrogate"), None

@@ -132,8 +132,8 @@ def _of_times(found: Explained) -> Iterator[str]:
     yield ""
     yield (
         f"Instants of {from_1970} count from 1970. Instants of {from_start} count from the first "
-        f"packet of TCP; to join them with the others, add {found.start_ns} ns to them. --from and "
-        "--to count from the first packet of TCP in all tables."
+        f"packet of TCP; add {found.start_ns} ns to these instants to count them from 1970. --from "
+        "and --to count from the first packet of TCP in all tables."
     )
 
 

@@ -243,7 +243,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
 
 
 def _contents(read: Timeline) -> Iterator[str]:
-    """Yield the contents of a timeline, for each direction if the two differ."""
+    """Yield the contents of a timeline, for each direction if the directions differ."""
     for name in ("delay", "rate", "loss", "opportunities"):
         series = [getattr(values, name) for values in read.ways]
         sizes = [0 if isinstance(points, float) else len(points) for points in series]

@@ -208,7 +208,7 @@ def _calibration(score: Score, question: str) -> Iterator[str]:
         )
         for one in found
     ]
-    head = ("confidence", "answers", "mean", "right", "95 % of right")
+    head = ("confidence", "answers", "mean confidence", "share of right", "95 % interval")
     yield from columns([head, *rows], right=(1, 2, 3, 4))
     yield ""
 

@@ -1,4 +1,4 @@
-"""The bench makes those runs of a paper that measures need.
+"""The bench makes the runs that the measures of a paper need.
 
 A measure is a function that returns the value that decides a claim (`registry.py`). A simulated run
 is made when a measure first needs it. All live runs are made when a measure first needs one of

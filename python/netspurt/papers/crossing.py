@@ -179,7 +179,7 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
     own records have the kind and the number of each packet, and they show when the packet was first
     acknowledged. The result is `identical`, or says how many lines differ.
     """
-    rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
+    rows: list[tuple[str, ...]] = [("run", "listing", "lines", "lines that differ")]
     differ = 0
     for name in runs.split(","):
         run = bench.run(name)

@@ -205,7 +205,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
-        ("path", "mss", "without", "losses", "longer by", "in round trips")
+        ("path", "mss", "without loss", "losses", "longer by", "in round trips")
     ]
     clean: dict[tuple[str, str, int], float] = {}
     lossy: dict[tuple[str, str, int], list[float]] = {}

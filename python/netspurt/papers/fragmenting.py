@@ -1,4 +1,4 @@
-"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments.
+"""Measures of fragmented segments, from arithmetic and from runs over a net that divides them.
 
 A measure is a function that returns the value that decides a claim of a paper (`registry.py`). User
 octets are the octets of a segment's payload. The limit of a net is its largest datagram. A grid is

@@ -84,10 +84,10 @@ def heights(bench: Bench, *, contact: str) -> Measured:
 def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
     """Return the number of contacts whose heights are in the band of their orbit (LEO or MEO).
 
-    The heights are the printed ones.
+    The heights are the heights that the paper prints.
     """
     bands = {"LEO": leo, "MEO": meo}
-    rows = [("contact", "heights", "band", "in it")]
+    rows = [("contact", "heights", "band", "in the band")]
     count = 0
     for name, (contact, _) in _curves(bench).items():
         assert contact.printed_km is not None

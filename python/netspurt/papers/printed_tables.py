@@ -372,7 +372,10 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
     }
     ordered = sorted(ratios.items(), key=lambda pair: pair[1])
     kept = [ratio for name, ratio in ordered if name not in names_in(aside)]
-    shown = [("run", "wait per loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
+    shown = [
+        ("run", "wait per loss, in mean delays"),
+        *((n, f"{ratio:.2f}") for n, ratio in ordered),
+    ]
     return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
 
 
