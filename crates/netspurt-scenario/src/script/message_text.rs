@@ -1,5 +1,5 @@
-//! Reads the calls of scripts whose arguments are structures: `sendmsg`, `recvmsg`, `poll` and
-//! `epoll`. A script is a test in packetdrill's notation.
+//! Reads calls with structures as arguments: `sendmsg`, `recvmsg`, `poll` and the calls of `epoll`.
+//! The calls stand in scripts. A script is a test in packetdrill's notation.
 
 use super::arguments::Arguments;
 use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};

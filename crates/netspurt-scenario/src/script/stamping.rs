@@ -69,7 +69,7 @@ impl Stamping {
         self.has(Self::SOFTWARE)
     }
 
-    /// Whether a notice comes without the packet that it reports.
+    /// Whether a notice comes alone, without the packet that it is about.
     pub(super) fn leaves_packet_out(self) -> bool {
         self.has(Self::OPT_TSONLY)
     }

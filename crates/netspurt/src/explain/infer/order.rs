@@ -220,8 +220,9 @@ impl SendingOrder {
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
-    /// Whether `packet` is a copy of the packet `kept`, which was captured the time `gap` before.
-    /// `answered_since` says whether an acknowledgment came between the two packets.
+    /// Whether `packet` is a copy of the packet `kept`. The packet `kept` was captured earlier than
+    /// `packet`, by the time `gap`. `answered_since` says whether an acknowledgment came between
+    /// the two packets.
     fn is_copy(
         &self,
         gap: Duration,

@@ -19,8 +19,8 @@ pub struct ScenePlace {
     /// [`SenderScene::SLACK`]. If so, the path may lose acknowledgments between the capture and the
     /// sender.
     pub afar: bool,
-    /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
-    /// octets between these retransmissions that were not acknowledged.
+    /// Whether this retransmission lies above the previous one, and all octets between them had
+    /// been acknowledged or reported by SACK blocks.
     pub skips_reported: bool,
     /// Whether this retransmission begins below the end of the previous retransmission.
     pub begins_below_previous: bool,
@@ -33,9 +33,10 @@ pub struct ScenePlace {
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
-    /// Whether this retransmission follows the previous one without a gap, within the shortest
-    /// round trip, and no acknowledgment with news came between the two. After a longer time, an
-    /// acknowledgment that the capture missed may have triggered this retransmission.
+    /// Whether three conditions hold. This retransmission follows the previous one without a gap.
+    /// It was sent less than the shortest round trip after the previous one. And no acknowledgment
+    /// with news came between these retransmissions. After a longer time, an acknowledgment that
+    /// the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may

@@ -178,10 +178,10 @@ fn a_pause_counts_for_the_end_that_sends_the_next_data() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
-/// The capture is beside the passive end, which sends five replies of 700 octets, each a segment
-/// with PSH. The round trip is 30 ms. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
-/// an MSS of `own` octets. Returns the milliseconds that the connection waited for the path, and
-/// for the congestion window.
+/// The capture is beside the passive end. This end sends five replies. Each reply is a segment of
+/// 700 octets with PSH. The round trip is 30 ms. The SYN offers an MSS of `mss` octets, and the
+/// SYN-ACK offers an MSS of `own` octets. Returns the milliseconds that the connection waited for
+/// the path, and for the congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
