@@ -78,11 +78,11 @@ impl Clock {
 
     /// The clocks that have a name: the name, the clock, and its description.
     pub const NAMED: [(&str, Clock, &str); 2] = [
-        ("exact", Self::EXACT, "to the nanosecond"),
+        ("exact", Self::EXACT, "exact to the nanosecond"),
         (
             "linux-hz250",
             Self::LINUX_HZ250,
-            "Linux's, with 250 jiffies a second and its timer wheel",
+            "the clock of Linux, with 250 jiffies a second and the timer wheel of Linux",
         ),
     ];
 

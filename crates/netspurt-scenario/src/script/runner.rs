@@ -99,11 +99,11 @@ impl<'a> Runner<'a> {
         }
         self.advance(span.first)?;
         if self.now > span.first + self.tolerance(span) {
-            let expected = format!("at {}", InSeconds(span.first));
+            let expected = format!("the line happens at {}", InSeconds(span.first));
             return Err(self.fail(
                 FailureKind::Behind,
                 expected,
-                format!("it is {}", InSeconds(self.now)),
+                format!("the time is already {}", InSeconds(self.now)),
             ));
         }
         match &event.action {

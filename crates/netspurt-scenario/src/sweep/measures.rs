@@ -1,5 +1,6 @@
-//! The measures of a case (one run of a sweep): sums, means, maxima and quantiles of its flows,
-//! links, echo probes, requests and populations. A population is many connections of one kind.
+//! The measures of a case (one run of a sweep). They are sums, means, maxima and quantiles of the
+//! results of its flows, links, echo probes, requests and populations. A population is many
+//! connections of one kind.
 
 use netspurt::ids::Direction;
 use netspurt::record::{Data, Table};

@@ -118,8 +118,8 @@ impl SendingOrder {
     }
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
-    /// show it. `None` unless identifications ascend, and the identification of `packet` is above
-    /// the newest identification by 1 to [`STEP`](Self::STEP).
+    /// show it. `None` unless two conditions hold: identifications ascend, and the identification
+    /// of `packet` is above the newest identification by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)

@@ -12,8 +12,8 @@ use super::syn_style::ProbesBySyn;
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks had reported all octets of the retransmission, and these blocks may have
-    /// reached the sender.
+    /// Whether SACK blocks had reported all octets of the retransmission. Only blocks that may have
+    /// reached the sender count.
     pub reported: bool,
     /// Whether the shortest time from the capture to the sender and back exceeds
     /// [`SenderScene::SLACK`]. If so, the path may lose acknowledgments between the capture and the
@@ -45,8 +45,8 @@ pub struct ScenePlace {
     /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this field is false for
     /// the part of a burst beyond the length of a piece.
     pub in_burst: bool,
-    /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
-    /// blocks had reported an earlier part of the burst.
+    /// Whether two conditions hold. The retransmission is a later part of a burst that is longer
+    /// than a piece. And SACK blocks had reported an earlier part of this burst.
     pub burst_repeats_reported: bool,
     /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
     /// the capture. These octets lie above the previous retransmission. And this retransmission

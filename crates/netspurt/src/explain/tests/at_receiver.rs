@@ -129,7 +129,7 @@ fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
 /// this ACK triggered it, and a queue before the capture delayed it. If the retransmission echoes
 /// the timestamp of the last duplicate ACK, a timer fired.
 #[test]
-fn the_time_stamp_that_a_repair_echoes_shows_its_trigger() {
+fn the_timestamp_that_a_retransmission_echoes_shows_its_trigger() {
     for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {
         let mut talk = Talk::midway();
         talk.stamps = true;
