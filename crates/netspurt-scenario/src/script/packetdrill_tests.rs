@@ -374,7 +374,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
 
 // The estimate follows the rule of Linux's `tcp_initialize_rcv_mss`: the MSS within these bounds.
 #[test]
-fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
+fn the_first_estimate_of_the_peers_segment_size_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

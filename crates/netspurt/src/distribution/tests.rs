@@ -211,7 +211,7 @@ fn empirical_values_are_drawn_equally_often_and_impossible_values_are_refused() 
 }
 
 #[test]
-fn packmimes_servers_wait_for_the_inverse_of_a_weibull_value() {
+fn the_delays_of_packmimes_servers_are_the_inverses_of_weibull_values() {
     let values = draws("packmime-server", Span);
     assert!(values.iter().all(|delay| (0.0..=1e8).contains(delay)));
     // P(delay > t) = 1 - exp(-(1 / (305 t))^0.63) below 100 ms.

@@ -294,7 +294,7 @@ mod statistics {
     }
 
     #[test]
-    fn full_size_samples_come_from_the_largest_payload() {
+    fn full_size_samples_come_from_segments_with_the_largest_payload() {
         let mut segments = shake([None, None]).to_vec();
         let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
         segments.extend([

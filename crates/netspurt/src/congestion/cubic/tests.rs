@@ -403,7 +403,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one() {
+fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one_segment() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn one_short_round_trip_in_the_round_keeps_slow_start_going() {
+    fn slow_start_goes_on_if_one_round_trip_in_the_round_is_short() {
         for (first_us, ends) in [(40_000, false), (80_000, true)] {
             let (mut algorithm, mut window) = (delays(), window(16));
             algorithm.on_ack(&ack(0, 40_000, 1, 1), &mut window);

@@ -236,7 +236,7 @@ mod tests {
     /// RFC 9406 §4.2: Conservative slow start (CSS) lasts five rounds, including the round in which
     /// it begins. At its end ssthresh becomes cwnd.
     #[test]
-    fn after_five_rounds_of_css_slow_start_is_over() {
+    fn slow_start_is_over_after_five_rounds_of_css() {
         let mut bench = Bench::delayed();
         for _ in 2..=5 {
             assert!(bench.window.in_slow_start());

@@ -238,7 +238,7 @@ fn sack_recovery_retransmits_holes_below_sacked_octets() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn rack_retransmits_a_quarter_of_a_round_trip_after_the_last_sack() {
+fn a_quarter_of_a_round_trip_after_the_last_sack_rack_retransmits() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
