@@ -1,5 +1,5 @@
-//! Reads the calls of scripts whose arguments are structures: `sendmsg`, `recvmsg`, `poll` and
-//! `epoll`. A script is a test in packetdrill's notation.
+//! Reads the socket calls that have structures as arguments: `sendmsg`, `recvmsg`, `poll` and the
+//! calls of `epoll`. Scripts make these calls. A script is a test in packetdrill's notation.
 
 use super::arguments::Arguments;
 use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};

@@ -164,7 +164,7 @@ fn commands_of_a_script_set_switches() {
 }
 
 #[test]
-fn tcp_rmem_does_not_turn_on_autotuning_if_the_buffer_does_not_count_memory() {
+fn tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
     let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
     let script = read(rmem).unwrap();
     assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
@@ -184,7 +184,7 @@ fn tcp_rmem_does_not_turn_on_autotuning_if_the_buffer_does_not_count_memory() {
 }
 
 #[test]
-fn tcp_recovery_zero_turns_off_rack_in_rfc_2026_and_not_in_linux_6() {
+fn tcp_recovery_0_turns_off_rack_in_the_profile_rfc_2026_but_not_in_linux_6() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -240,7 +240,7 @@ fn a_refusal_names_fast_open_and_not_a_command_in_an_earlier_line() {
 }
 
 #[test]
-fn the_name_of_an_unsupported_mechanism_is_refused_unless_it_is_in_a_comment() {
+fn a_script_that_names_an_unsupported_mechanism_outside_of_comments_is_refused() {
     for text in [
         "// MSG_FASTOPEN is not used\n0 close(3) = 0",
         "# MSG_FASTOPEN is not used\n0 close(3) = 0",
@@ -374,7 +374,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
 
 // The estimate follows the rule of Linux's `tcp_initialize_rcv_mss`: the MSS within these bounds.
 #[test]
-fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
+fn the_first_estimate_of_the_peers_segment_size_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -464,7 +464,7 @@ fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
 }
 
 #[test]
-fn the_busy_time_and_the_time_limited_by_the_peers_window_are_reported() {
+fn tcp_info_has_the_busy_time_and_the_time_that_the_peers_window_limited() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000

@@ -27,9 +27,9 @@ pub(super) fn block(
     }
     if statements.is_empty() {
         let mistake = Mistake::new(start - 2..start, "this code block has no statement");
-        return Err(
-            mistake.fix("write one, as in `%{ assert tcpi_snd_cwnd == 10 }%`, or remove the block")
-        );
+        return Err(mistake.fix(
+            "write a statement, as in `%{ assert tcpi_snd_cwnd == 10 }%`, or remove the block",
+        ));
     }
     Ok(statements)
 }

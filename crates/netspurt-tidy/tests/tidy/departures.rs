@@ -6,8 +6,8 @@ use std::fs;
 
 use crate::source::{CRATES, root, sources, text_of};
 
-/// Returns the departures that comments of `text` name: for each departure, the clause, and the
-/// reason up to the end of its sentence.
+/// Returns the departures that the comments of `text` declare. Each has two parts: the clause, and
+/// the reason up to the end of its sentence.
 fn departures(text: &str) -> Vec<(String, String)> {
     let mut comments = vec![String::new()];
     for line in text.lines().map(str::trim_start) {

@@ -150,9 +150,9 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The rate at which the sender paces segments. `None` leaves pacing to the sender. A
-    /// sender with pacing switched on then sends two cwnd per round trip while cwnd is below half
-    /// of ssthresh, and otherwise 1.2 cwnd.
+    /// The rate at which the sender paces segments. `None` leaves pacing to the sender. If pacing
+    /// is switched on, the sender then sends twice cwnd in a round trip while cwnd is below half of
+    /// ssthresh. Otherwise it sends 1.2 times cwnd in a round trip.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

@@ -163,8 +163,8 @@ pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }
 
-/// Returns the mean size of replies in octets: the integrals of the two curves of reply sizes,
-/// weighted with the mean lengths of runs, minus half an octet.
+/// Returns the mean size of replies in octets. This is the mean of the integrals of the two curves
+/// of reply sizes, minus half an octet. The mean is weighted with the mean lengths of runs.
 pub(super) fn mean_reply(rate: f64) -> f64 {
     let [validations, downloads] = run_lengths(rate).map(mean_run);
     let octets = validations * VALIDATED.mean() + downloads * DOWNLOADED.mean_of_powers();

@@ -220,13 +220,14 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, Dis
         Start::Mean(mean) => ("mean", mean),
     };
     if most.is_none() && key == "mean" && shape <= 1.0 {
-        let message = format!("with a shape of {shape} there is no mean: the shape is not above 1");
+        let message =
+            format!("with a shape of {shape} there is no mean, because the shape is not above 1");
         return Err(settings.refuse("mean", message, "write `least` instead, or add `most`"));
     }
     if let Some(most) = most.filter(|most| *most <= value) {
         let most = written(most, settings.unit);
-        let message = format!("`{key}` is not below `most`, {most}");
-        return Err(settings.refuse(key, message, "write less, or raise `most`"));
+        let message = format!("`{key}` is not below `most` ({most})");
+        return Err(settings.refuse(key, message, "write a smaller value, or raise `most`"));
     }
     Ok(DistributionFamily::Pareto { start, shape, most })
 }

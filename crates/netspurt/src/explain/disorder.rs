@@ -95,9 +95,9 @@ struct LatestNumbers {
 }
 
 impl LatestNumbers {
-    /// Notes that a packet, which was captured at the instant `at`, shows that this side sent the
-    /// octets from octet `from` up to octet `to`. If the packet is an acknowledgment of the peer,
-    /// `from` and `to` are both the acknowledgment number.
+    /// Notes a packet that was captured at the instant `at`. The packet shows that this side sent
+    /// the octets from octet `from` up to octet `to`. If the packet is an acknowledgment of the
+    /// peer, `from` and `to` are both the acknowledgment number.
     #[inline]
     fn note_octets(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);

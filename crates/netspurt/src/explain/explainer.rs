@@ -224,7 +224,7 @@ impl Explainer {
         }
     }
 
-    /// Takes the plain segment between `ends` that `packet` carries in `ip`.
+    /// Takes the plain segment that `packet` carries in `ip`. The connection is between `ends`.
     ///
     /// If there is a transcript, it gets a copy of the segment. A connection processes several
     /// segments together. The choice of these segments must not depend on the transcript, because

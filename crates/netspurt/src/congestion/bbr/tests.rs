@@ -195,7 +195,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     for look in steady {
         let extra = if look.phase == 0 { 8 } else { 6 };
         let products = (look.cwnd - extra * SMSS) as f64 / 63_500.0;
-        assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
+        assert!((1.98..=2.02).contains(&products), "{products} products: {look:?}");
         assert!(
             look.pipe <= 88 * SMSS,
             "pacing keeps not much more than 1.25 bandwidth-delay products in the pipe: {look:?}"
@@ -220,7 +220,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
         let (gain, most_ms) = [(125, 110), (75, 52)].get(look.phase).copied().unwrap_or((100, 52));
         let lasted = (next.now - look.now) / 1_000_000;
         let least_ms = if look.phase == 1 { 0 } else { 50 };
-        assert!((least_ms..=most_ms).contains(&lasted), "{lasted} ms: {look:?}");
+        assert!((least_ms..=most_ms).contains(&lasted), "it lasted {lasted} ms: {look:?}");
         assert!(look.pacing.abs_diff(look.bandwidth * gain / 100 * 99 / 100) <= 100, "{look:?}");
     }
     let config = BbrConfig { first_phase: 5, ..BbrConfig::default() };
@@ -242,7 +242,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
         assert!((10_000..10_200).contains(&(ms(first) - left)), "{first:?}");
         let low = looks.iter().find(|look| look.now >= first.now && look.pipe <= 4 * SMSS);
         let lasted = ms(after) - ms(low.unwrap());
-        assert!((200..255).contains(&lasted), "{lasted} ms after {first:?}");
+        assert!((200..255).contains(&lasted), "it lasted {lasted} ms after {first:?}");
         assert!(after.cwnd > 120 * SMSS, "{after:?}");
         left = ms(after);
     }

@@ -37,8 +37,8 @@ pub struct CubicConfig {
     /// beta_cubic: after congestion, ssthresh is this share of the flight size; with
     /// `whole_segments`, it is this share of cwnd. A fraction below 1.
     pub beta: (u32, u32),
-    /// Whether a flow leaves bandwidth to others if congestion occurs below its last
-    /// `W_max` (§4.7).
+    /// Whether a flow leaves bandwidth to other flows if congestion occurs below its last `W_max`
+    /// (§4.7).
     pub fast_convergence: bool,
     /// The maximum number of segments by which one ACK increases cwnd in slow start (RFC 3465
     /// §2.2). HyStart++ has a limit of its own.

@@ -120,7 +120,7 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
 /// window grows by 9/17 of a segment for each acknowledged window. When the window has reached its
 /// size from before the cut, it grows by one whole segment, as in Reno.
 #[test]
-fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
+fn in_the_reno_friendly_region_the_window_grows_as_with_reno() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -185,7 +185,7 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
         let peak = (segments / 0.925) as u64;
         let found = average_window(Duration::from_millis(rtt_ms), every, peak);
         let off = found / segments - 1.0;
-        assert!(off.abs() < 0.06, "{rtt_ms} ms, 1 in {every}: {found}, not {segments}");
+        assert!(off.abs() < 0.06, "RTT {rtt_ms} ms, 1 loss in {every}: {found}, not {segments}");
     }
 }
 
@@ -301,8 +301,8 @@ fn the_cube_root_agrees_with_floating_point() {
     for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
         let root = cube_root(x);
         let float = (x as f64).cbrt();
-        assert!((root as f64 - float.floor()).abs() <= 1.0, "{x}: {root}, {float}");
-        assert_eq!(root, (float + 1e-6).floor() as u64, "{x}");
+        assert!((root as f64 - float.floor()).abs() <= 1.0, "cube root of {x}: {root}, {float}");
+        assert_eq!(root, (float + 1e-6).floor() as u64, "cube root of {x}");
     }
 }
 
@@ -346,7 +346,7 @@ proptest! {
     fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
         let back = curve.offset(curve.climb(gap));
-        prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
+        prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "gap {}: {}", gap, back);
     }
 
     /// Between congestions, the window does not shrink. An ACK increases it by at most the
@@ -403,7 +403,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one() {
+fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one_segment() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

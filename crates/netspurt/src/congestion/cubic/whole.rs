@@ -387,7 +387,7 @@ mod tests {
     fn the_rough_root_is_near_the_exact_root() {
         for gap in 1..2000_u64 {
             let (exact, rough) = (cube_root(u128::from(gap << 40) / 410), gap << 40);
-            assert!(exact.abs_diff(rough_cube_root(rough / 410)) <= exact / 300 + 1, "{gap}");
+            assert!(exact.abs_diff(rough_cube_root(rough / 410)) <= exact / 300 + 1, "gap {gap}");
         }
     }
 

@@ -209,7 +209,7 @@ mod tests {
                 assert_eq!(bench.round(rtt_us), [SMSS; 10]);
                 let mut expected = [SMSS; 10];
                 expected[8..].fill(pace);
-                assert_eq!(bench.round(rtt_us + grown), expected, "{rtt_us} + {grown} us");
+                assert_eq!(bench.round(rtt_us + grown), expected, "RTT {rtt_us} us + {grown} us");
             }
         }
     }
@@ -217,7 +217,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
     /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_two() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_by_two() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
@@ -236,7 +236,7 @@ mod tests {
     /// RFC 9406 §4.2: Conservative slow start (CSS) lasts five rounds, including the round in which
     /// it begins. At its end ssthresh becomes cwnd.
     #[test]
-    fn after_five_rounds_of_css_slow_start_is_over() {
+    fn slow_start_is_over_after_five_rounds_of_css() {
         let mut bench = Bench::delayed();
         for _ in 2..=5 {
             assert!(bench.window.in_slow_start());

@@ -389,7 +389,7 @@ impl Machine {
     /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.
     /// The segment that the timeout sent takes one round trip. The segments that test whether the
     /// timeout was spurious take another round trip (RFC 5682 §2.1). `AFTER_LONE` is twice the sum
-    /// of the two, as a margin.
+    /// of these two times, as a margin.
     const AFTER_LONE: u64 = 4;
 
     /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
