@@ -143,7 +143,7 @@ def on_the_kernel(conversation: Conversation) -> Replies:
 
 
 def filed() -> dict[str, list[Replies]]:
-    """Return the kernel's runs in the file, by the names of the conversations."""
+    """Return the runs of the kernel that the file holds, by the names of their conversations."""
     runs: dict[str, list[Replies]] = {talk.name: [] for talk in CONVERSATIONS}
     with FILE.open(newline="") as file:
         for name, _, *values in itertools.islice(csv.reader(file), 1, None):

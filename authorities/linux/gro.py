@@ -68,7 +68,8 @@ def send(ready: threading.Event) -> None:
 
 
 def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]]) -> None:
-    """Read the octets, and add each captured packet with its kind (4 if this host sent it)."""
+    """Read the octets, and add each captured packet to `packets`, with its kind (4: sent by this
+    host)."""
     namespace, device, address = RECEIVER
     enter(namespace)
     switch(device, SGRO, gro)

@@ -1,4 +1,4 @@
-"""Random cases for the comparison with ns-2: one flow, losses, queues, delay steps, clocks.
+"""Random cases for the comparison with ns-2: one flow with a random path, losses and settings.
 
 A case is a dictionary of settings as `drive.run` takes them. The same seed gives the same cases.
 """

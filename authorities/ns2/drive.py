@@ -103,7 +103,8 @@ def _raw(packets: str) -> Iterator[Raw]:
 
 
 def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
-    """Yield (seconds, `send`, `ack` or `drop`, packet), in no particular order."""
+    """Yield the time [s], the kind (`send`, `ack` or `drop`) and the packet of each event,
+    unsorted."""
     arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
     entered: list[set[str]] = [set() for _ in range(hops)]
     end = 0.0

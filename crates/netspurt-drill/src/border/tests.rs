@@ -340,7 +340,7 @@ fn poll_reports_for_each_socket_only_its_own_events() {
 }
 
 #[test]
-fn accept_without_a_place_for_the_address_or_its_length_writes_neither() {
+fn accept_writes_neither_address_nor_length_if_one_of_the_pointers_is_null() {
     let player = Player::new();
     let listener = player.listener();
     player.open(|| ());

@@ -59,8 +59,8 @@ impl<'a> Walk<'a> {
         self.left.len()
     }
 
-    /// Reads the id and the type of the field that follows field `last`. `Some(None)` at the end of
-    /// the structure; `None` if the octets are refused.
+    /// Reads the id and the type of the field that follows the field with the id `last`. Returns
+    /// `Some(None)` at the end of the structure, and `None` if the octets are refused.
     pub(super) fn field(&mut self, last: u64) -> Option<Option<(u64, u8)>> {
         let head = self.octet()?;
         if head == 0 {

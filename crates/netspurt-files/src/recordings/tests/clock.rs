@@ -25,7 +25,7 @@ fn probes_keep_their_interval_when_daylight_saving_time_ends() {
     let delays = one(&(header.to_owned() + &rows.concat()));
     let expected: Vec<u64> = (0..240).map(|minute| minute * 60).collect();
     assert_eq!(seconds(&delays), expected);
-    assert!(noted(&delays, "set back once, by 3600 s before probe 120"), "{:?}", delays.notes);
+    assert!(noted(&delays, "set back once, before probe 120, by 3600 s"), "{:?}", delays.notes);
     let reversed: String = rows.into_iter().rev().collect();
     let delays = one(&(header.to_owned() + &reversed));
     assert_eq!(seconds(&delays), expected);
@@ -43,7 +43,7 @@ fn a_log_of_ping_keeps_its_interval_after_a_clock_step() {
         .collect();
     let delays = one(&log);
     assert_eq!(seconds(&delays), (0..100).collect::<Vec<_>>());
-    assert!(noted(&delays, "set back once, by 1800 s before probe 50"), "{:?}", delays.notes);
+    assert!(noted(&delays, "set back once, before probe 50, by 1800 s"), "{:?}", delays.notes);
 }
 
 #[test]
