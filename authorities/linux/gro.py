@@ -68,8 +68,7 @@ def send(ready: threading.Event) -> None:
 
 
 def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]]) -> None:
-    """Read the octets, and add each captured packet to `packets`, with its kind (4: sent by this
-    host)."""
+    """Read the octets, and add each captured packet and its kind to `packets` (4: sent here)."""
     namespace, device, address = RECEIVER
     enter(namespace)
     switch(device, SGRO, gro)

@@ -228,7 +228,8 @@ async def duplicate(flow: Flow, out: Answers) -> None:
 
 
 async def unanswered(flow: Flow, out: Answers) -> None:
-    """Measure the gaps between the copies of a short segment that the kernel gets no answer to."""
+    """Measure the gaps between the copies of a short segment for which the kernel gets no
+    answer."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto

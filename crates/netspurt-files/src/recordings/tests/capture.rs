@@ -222,7 +222,7 @@ fn a_new_syn_begins_another_connection() {
 }
 
 #[test]
-fn echoes_are_read_over_several_link_types() {
+fn echoes_are_read_from_captures_of_several_link_types() {
     let packets = [
         (0, echo(false, 65_534)),
         (20, echo(true, 65_534)),

@@ -116,7 +116,7 @@ fn errors_about_mtr_reports_and_unknown_tables_give_the_fix() {
 }
 
 #[test]
-fn words_for_losses_are_losses_and_unclear_rows_are_left_out() {
+fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);
