@@ -228,8 +228,7 @@ async def duplicate(flow: Flow, out: Answers) -> None:
 
 
 async def unanswered(flow: Flow, out: Answers) -> None:
-    """Measure the gaps between the copies of a short segment for which the kernel gets no
-    answer."""
+    """Measure the gaps between the copies of a short segment that stays without an answer."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto

@@ -206,7 +206,8 @@ impl Tally {
         let computed = computed.saturating_sub(steps.lone);
         if computed > 0 {
             delays.notes.push(format!(
-                "{computed} probes have no time of sending; it was computed from the probes beside them"
+                "{computed} probes have no time of sending; it was computed from the probes beside \
+                 them"
             ));
         }
         delays.began = order.start.and_then(|start| Began::of(start, self.local));
