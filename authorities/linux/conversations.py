@@ -106,7 +106,7 @@ def largest_difference(first: Replies, second: Replies) -> float:
 
 @dataclass(frozen=True)
 class Beside:
-    """The kernel's runs of a conversation compared with the model's, in milliseconds."""
+    """A comparison of the kernel's and the model's runs of a conversation, in milliseconds."""
 
     conversation: Conversation
     #: For each run of the kernel, the largest difference from the model's most similar run.

@@ -58,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return the losses as `from,to,number`: data packets (one or several in a row) and ACKs."""
+    """Return losses of ACKs, and of data packets, some in a row. A loss is `from,to,number`."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)

@@ -420,7 +420,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn the_control_messages_of_a_timestamp_have_its_time_kind_and_octet_number() {
+fn the_control_messages_of_a_timestamp_have_its_time_its_kind_and_its_octet_number() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());

@@ -7,7 +7,7 @@ use crate::recordings::read;
 use super::{counts, one, reading};
 
 #[test]
-fn the_json_of_irtt_gives_losses_times_of_sending_and_one_way_delays() {
+fn the_json_of_irtt_gives_losses_and_times_of_sending_and_one_way_delays() {
     let trip = |n: u64, lost: &str, rtt: &str| {
         let sent = 1000 + n * 10_000_000;
         format!(
