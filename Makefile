@@ -24,8 +24,9 @@ QUIET  := $(if $(shell test -t 2 && echo terminal),,--quiet)
 # COMPILE compiles modules faster than pip, because it leaves out the tests of packages.
 PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip-version-check install --no-compile
 
-# `make setup` stores the byte code of all modules. A command that must compile the modules that it imports takes
-# more time and memory. If PYTHONDONTWRITEBYTECODE is set, every command would have to.
+# `make setup` stores the byte code of all modules. A command that must compile the modules that it
+# imports takes more time and memory. If PYTHONDONTWRITEBYTECODE is set, every command would have to
+# compile them.
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/tests?/' python/netspurt .venv/lib
 
 # The processes that `make` starts store byte code, too.

@@ -85,13 +85,12 @@ def rto_difference(
 ) -> tuple[float, int]:
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
-    Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
-    last segment before `TCP_INFO` was read is in both runs. If `TCP_INFO` was read a time x after
-    this segment, the corresponding instant of the model's run is x after the segment. The
-    candidates are the model's values within `POLLED_S` of that instant, and the last two values
-    before them. Two earlier values are needed, because the table has the timers of both ends, so
-    one value may be the receiver's. The candidate that differs least from the kernel's value
-    counts.
+    Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. Each
+    reading comes after a segment that is in both runs. If it comes a time x after this segment, the
+    corresponding instant of the model's run is x after the same segment. The candidates are the
+    model's values within `POLLED_S` of that instant, and the last two values before them. Two
+    earlier values are needed, because the table has the timers of both ends, so one value may be
+    the receiver's. The candidate that differs least from the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)

@@ -68,7 +68,7 @@ def send(ready: threading.Event) -> None:
 
 
 def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]]) -> None:
-    """Read the octets, and add each captured packet with its kind (4 if this host sent it)."""
+    """Read the octets. Add the kind and the octets of each captured packet to `packets`."""
     namespace, device, address = RECEIVER
     enter(namespace)
     switch(device, SGRO, gro)

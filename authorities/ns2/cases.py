@@ -1,4 +1,4 @@
-"""Random cases for the comparison with ns-2: one flow, losses, queues, delay steps, clocks.
+"""Random cases for the comparison with ns-2: one flow with a random path, losses and settings.
 
 A case is a dictionary of settings as `drive.run` takes them. The same seed gives the same cases.
 """
@@ -58,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return the losses as `from,to,number`: data packets (one or several in a row) and ACKs."""
+    """Return losses of ACKs, and of data packets, some in a row. A loss is `from,to,number`."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)

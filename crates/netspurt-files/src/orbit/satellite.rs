@@ -83,7 +83,7 @@ impl Satellite {
         let position = self.state(minutes).filter(|position| position.length() >= EARTH_KM);
         position.ok_or_else(|| {
             let (name, epoch) = (&self.elements.name, self.elements.epoch);
-            let message = format!("{name} has decayed by {at}, by its elements of {epoch}");
+            let message = format!("{name} has decayed by {at}, as its elements of {epoch} show");
             let fix = "end the span earlier, or use elements whose epoch is nearer to its end";
             OrbitError::new(message, fix)
         })

@@ -175,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_adds_its_legs_and_is_clear_if_all_are_clear() {
+fn a_path_has_the_length_of_all_its_legs_and_is_clear_if_all_legs_are_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();

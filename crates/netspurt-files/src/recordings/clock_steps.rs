@@ -126,9 +126,9 @@ impl ClockSteps {
         if let Some((number, back_ns)) = self.first {
             let seconds = back_ns / SECOND.cast_signed();
             let times = match self.count {
-                1 => format!("once, by {seconds} s before probe {number}; from there on"),
+                1 => format!("once, before probe {number}, by {seconds} s; from there on"),
                 count => format!(
-                    "{count} times, first by {seconds} s before probe {number}; after each time"
+                    "{count} times, first before probe {number}, by {seconds} s; after each time"
                 ),
             };
             notes.push(format!(
@@ -140,11 +140,11 @@ impl ClockSteps {
             0 => {}
             1 => notes.push(format!(
                 "the time of sending of probe {first} does not fit the times of the probes beside \
-                 it: computed from their times"
+                 it, so it was computed from their times"
             )),
             lone => notes.push(format!(
-                "{lone} times of sending, first of probe {first}, do not fit the times of the \
-                 probes beside them: computed from the times of these probes"
+                "{lone} times of sending, the first of them of probe {first}, do not fit the times \
+                 of the probes beside them, so they were computed from the times of these probes"
             )),
         }
     }

@@ -17,7 +17,7 @@ enum NpingLine<'a> {
     /// Another message, such as an ICMP error. The line does not say which request the message
     /// answers.
     Other,
-    /// A packet of another protocol: TCP, UDP or ARP, by its name.
+    /// A packet of another protocol. The value is the name of the protocol: TCP, UDP or ARP.
     Unpaired(&'a str),
     Ordinary,
     Broken(&'static str),

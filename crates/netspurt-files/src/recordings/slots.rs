@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_order_are_found_in_and_between_chunks() {
+    fn numbers_out_of_order_are_found_within_chunks_and_between_chunks() {
         for stray in [0, 1, 32_767, 32_768, 32_769, 65_535, 99_997, 99_998] {
             let mut slots = Slots::default();
             for number in 0..50_000 {

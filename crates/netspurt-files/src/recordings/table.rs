@@ -489,7 +489,7 @@ impl TableRows {
             if plan.paced && hints.interval.is_none() {
                 delays
                     .notes
-                    .push(format!("times computed: one delay each {PACE}, as in LeoReplayer"));
+                    .push(format!("times computed: one delay every {PACE}, as in LeoReplayer"));
             }
             if waiting > 0 {
                 let words = ["request", "requests"]
