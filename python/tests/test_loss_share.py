@@ -1,6 +1,7 @@
 """Tests intervals of the share of losses, and warnings in the advice on timers.
 
-The intervals count loss events, and the advice warns if there are few of them. A loss event is several lost probes that are close together, or one lost probe alone.
+The intervals count loss events, and the advice warns if there are few of them. A loss event is
+several lost probes that are close together, or one lost probe alone.
 """
 
 from __future__ import annotations
