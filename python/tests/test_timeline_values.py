@@ -169,7 +169,9 @@ def test_an_error_never_shows_a_different_key_with_the_same_beginning(
     assert (error.value.line, error.value.column) == place
 
 
-def test_an_outage_of_no_duration_is_left_out_and_rate_zero_queues_packets(tmp_path: Path) -> None:
+def test_an_outage_of_no_duration_is_left_out_and_at_rate_zero_packets_wait_in_the_queue(
+    tmp_path: Path,
+) -> None:
     text = "t_s,rate_bps,outage\n0,5,0\n1,5,1\n1,5,0\n2,0,0\n3,0,TRUE\n5,5,No\n"
     outages = [Outage(2 * S, S, "queue"), Outage(3 * S, 2 * S, "drop")]
     assert sheet(tmp_path, text).forward.outages == outages
