@@ -181,7 +181,7 @@ def test_events_have_different_keys_and_begin_with_the_first_data(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_the_function_opening_returns_the_time_from_the_last_ack_to_the_data(
+def test_the_time_from_the_last_ack_to_the_first_data_is_returned(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""

@@ -63,7 +63,7 @@ SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_each_contact_matches_the_separate_computation_in_length_round_trips_and_slope(
+def test_each_contact_has_the_length_the_round_trips_and_the_slope_of_a_separate_computation(
     name: str,
 ) -> None:
     paper = read_paper(KEY)

@@ -132,7 +132,7 @@ def test_ratios_of_delays_are_sorted_and_ends_of_ranges_count(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("others", "value"), [("1.9", [1.1, 1.2]), ("2", None)])
-def test_the_measure_flat_paths_returns_a_value_only_if_all_other_ratios_exceed_the_bound(
+def test_a_range_of_ratios_is_returned_only_if_all_other_ratios_exceed_the_bound(
     tmp_path: Path, others: str, value: list[float] | None
 ) -> None:
     ends = {"FLAT_1": (10, 12), "FLAT_2": (10, 11), "STEEP": (10, 20), "ASIDE": (10, 13)}
@@ -303,7 +303,7 @@ def test_arithmetic_on_printed_numbers_has_the_expected_value(
     assert measured(paper_with(tmp_path), name, **arguments).value == pytest.approx(value)
 
 
-def test_the_measure_largest_printed_gain_also_returns_the_load(tmp_path: Path) -> None:
+def test_the_largest_printed_gain_is_returned_with_its_load(tmp_path: Path) -> None:
     gains = [(10, 9.5), (25, 23), (50, 38), (75, 8)]
     rows = [{"load_percent": load, "gain_percent": gain} for load, gain in gains]
     paper = paper_with(tmp_path, gains=rows)

@@ -76,7 +76,7 @@ def block_by_hand(x: Floats) -> int:
 
 
 @pytest.mark.parametrize(("n", "rho"), [(100, 0.0), (300, 0.3), (300, 0.7), (500, 0.9)])
-def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: float) -> None:
+def test_the_length_of_blocks_follows_from_the_published_formula(n: int, rho: float) -> None:
     for seed in range(3):
         series = autocorrelated(n, rho, seed)
         assert block_length(series) == block_by_hand(series), seed
@@ -327,7 +327,7 @@ def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[
 
 @pytest.mark.parametrize("join", [0, 1, 5])
 @pytest.mark.parametrize("over", [11, 101])
-def test_glitches_are_those_of_the_definition(over: int, join: int) -> None:
+def test_glitches_are_found_as_the_definition_says(over: int, join: int) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
         delay = 0.1 + rng.exponential(0.05, 150)

@@ -154,7 +154,7 @@ def test_the_lowest_value_of_the_named_contacts_is_compared_with_the_highest_oth
         ({"size": np.array([20, 20]), "delivered": np.array([20, 20])}, None),
     ],
 )
-def test_the_measure_all_delivered_gives_the_size_if_transfers_exist_and_are_complete(
+def test_a_size_is_returned_only_if_it_has_transfers_and_all_of_these_are_complete(
     columns: dict[str, Any], size: int | None
 ) -> None:
     whole = transfers({(10, FINE): [1.0, 1.0]})
@@ -178,7 +178,7 @@ def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> 
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_the_measure_never_limited_gives_a_window_that_limited_no_transfer(
+def test_the_receive_window_is_returned_only_if_it_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -333,7 +333,7 @@ def test_equal_delays_after_each_expected_loss_reveal_the_give_up_time(
     assert measure("given_up_after")(bench, run="r", lost=lost).value == wait
 
 
-def test_the_measure_longest_probe_needs_whole_answers_to_all_probes() -> None:
+def test_the_longest_length_is_returned_only_if_no_probe_was_lost_or_fragmented() -> None:
     runs = {
         "all": probes([0, 1], [0.5, 0.5]),
         "lossy": probes([0, 1], [0.5, NAN]),

@@ -197,7 +197,9 @@ def peaked(falling: float, rising: float) -> Outcome:
     return outcome
 
 
-def test_the_measure_regret_is_the_lead_of_the_best_setting_of_the_grid(tmp_path: Path) -> None:
+def test_the_regret_of_a_setting_is_the_lead_of_the_best_setting_of_the_grid(
+    tmp_path: Path,
+) -> None:
     words = {"rows": "all", "grid": GRID}
     result = found(tmp_path, peaked(7 / 8, 1 / 2), "regret", setting="7/8,3/4,2", **words)
     assert result.value == pytest.approx([2.5, 5.0])

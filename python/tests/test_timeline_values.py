@@ -60,7 +60,7 @@ def test_an_error_hides_control_characters_and_may_concern_the_whole_file() -> N
     assert (whole.line, whole.column) == (None, None)
 
 
-def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> None:
+def test_a_cell_is_read_with_its_column_and_without_the_blanks_and_quotes_around_it() -> None:
     line = '  t_s ,"delay_ms",, \t" x "'
     cells = [(cell.text, cell.column) for cell in FileLine("f", 1, line).cells()]
     assert cells == [("t_s", 3), ("delay_ms", 8), ("", 19), ("x", 22)]

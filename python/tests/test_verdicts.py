@@ -113,7 +113,7 @@ def judged(folder: Path, **change: str) -> JudgedClaim:
         ("far below", "29", "9", False),
     ],
 )
-def test_a_comparison_holds_up_to_its_bound_and_no_further(
+def test_each_comparison_has_its_exact_bound(
     tmp_path: Path, compare: str, printed: str, tolerance: str, agrees: bool
 ) -> None:
     judgement = judged(tmp_path, compare=compare, printed=printed, tolerance=tolerance)
@@ -195,7 +195,7 @@ def test_printed_numbers_are_reproduced_only_if_each_lies_in_its_own_band(
     assert judgement.as_dict()["bands"] == [list(band) for band in bands]
 
 
-def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> None:
+def test_a_measure_without_bands_cannot_be_compared_with_a_band(tmp_path: Path) -> None:
     with pytest.raises(PaperError, match="the measure has no bands to compare with"):
         judged(tmp_path, compare="in band")
 
