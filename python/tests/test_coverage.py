@@ -176,7 +176,7 @@ KINDS: dict[str, tuple[Trial, tuple[int, ...]]] = {
 
 
 def share(kind: str, n: int, sets: int) -> float:
-    """Return the share of intervals with the true value, over these sets of `n` values each."""
+    """Return the share of the intervals that contain the true value, in sets of `n` values."""
     trial = KINDS[kind][0]
     rng = np.random.default_rng([n, *kind.encode()])
     return sum(trial(rng, n) for _ in range(sets)) / sets
@@ -191,7 +191,7 @@ def share(kind: str, n: int, sets: int) -> float:
         ("sweep, mean: log-normal", 10, 0.88),
         ("sweep, mean: normal", 5, 0.92),
         ("sweep, ratio of counts", 5, 0.92),
-        # With White's squares of residuals in the intervals, the next two shares would be 87 %
+        # If the intervals used White's squares of residuals, the next two shares would be 87 %
         # and 91 %.
         ("slope of delay on length: growing scatter", 10, 0.915),
         ("slope of delay on length: even scatter", 5, 0.94),

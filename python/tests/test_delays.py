@@ -286,9 +286,7 @@ def test_the_error_for_ambiguous_dates_names_the_option_that_decides(
     assert "began 2024-11-10 10:11:12 local time" in " ".join(result.output.split())
 
 
-def test_a_note_that_many_recordings_have_is_printed_once(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_a_note_on_many_recordings_is_printed_once(netspurt: Command, tmp_path: Path) -> None:
     text = "time_s,rtt_ms\n" + "".join(f"{n},{20 + n}\n" for n in range(30))
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
@@ -305,7 +303,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
-def test_an_interrupt_stops_the_reading_of_a_long_file(tmp_path: Path) -> None:
+def test_an_interrupt_is_raised_before_a_long_file_has_been_read(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     file.write_text("rtt_ms\n" + "20.5\n" * 300_000)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -54,7 +54,7 @@ def explanation(netspurt: Command, file: Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_captures_at_both_ends_name_a_limiting_receive_window_and_its_rate(
+def test_in_captures_at_both_ends_a_limiting_receive_window_is_named_with_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL)
@@ -79,7 +79,7 @@ def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: 
         assert window_limits(found.tables) == []
 
 
-def test_fewer_losses_do_not_help_with_a_small_receive_window(
+def test_with_a_small_receive_window_the_text_does_not_advise_fewer_losses(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)

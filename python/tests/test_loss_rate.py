@@ -163,7 +163,7 @@ def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
 
 
 @pytest.mark.parametrize(("most", "counted"), [(15_000, (1000, 1000)), (1000, (100, 1000))])
-def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
+def test_if_offload_joined_segments_in_a_capture_the_segments_on_the_wire_are_counted(
     most: int, counted: tuple[int, int]
 ) -> None:
     none = {"connection": 0, "direction": "reverse", "data_packets": 0, "data_bytes": 0}
@@ -196,7 +196,9 @@ def events(*again: tuple[int, int | None, int, str]) -> list[int]:
 def test_packets_that_were_sent_before_the_first_repair_belong_to_one_loss_event() -> None:
     repairs = [(60 + 60 * n, 60 + 60 * n, 1000 * n, "fast") for n in range(4)]
     assert events(*repairs) == [0], "NewReno repairs one packet in each round trip"
-    assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], "sent after the first repair"
+    assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], (
+        "a packet that was sent after the first repair must begin another loss event"
+    )
 
 
 def test_successive_timeouts_and_the_go_back_n_after_them_are_one_loss_event() -> None:

@@ -1,6 +1,7 @@
-"""Tests that shares of losses count loss events, and that advice on timers warns if these are few.
+"""Tests intervals of the share of losses, and warnings in the advice on timers.
 
-A loss event is several lost probes that are close together, or one lost probe alone.
+The intervals count loss events, and the advice warns if there are few of them. A loss event is
+several lost probes that are close together, or one lost probe alone.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0].loss)
 
 
-def test_a_recording_in_which_one_outage_decides_cannot_decide(
+def test_if_the_choice_of_a_timer_depends_on_one_outage_the_recording_cannot_decide(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """Of 122 losses, 120 are in one outage. Without it, the longest rto_min costs least."""
@@ -225,7 +226,7 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     assert printed.split("\n\n")[1].startswith("This recording cannot decide")
 
 
-def test_a_recording_whose_only_losses_are_one_outage_cannot_decide() -> None:
+def test_if_all_losses_are_in_one_outage_the_recording_cannot_decide_on_a_timer() -> None:
     """Without the outage, half a loss remains. Then the longer rto_min costs less."""
     rng = np.random.default_rng(3)
     rtt = 0.04 + rng.gamma(2, 0.004, 6000)
@@ -254,7 +255,9 @@ def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() 
     )
     without = 1000 * calm.cost(advice.pick).total.value
     assert f"Without the losses in outages {advice.pick} costs {without * 1000:.0f} ms" in caution
-    assert "Caution" not in " ".join(calm.paragraphs()), "a set share must give no caution"
+    assert "Caution" not in " ".join(calm.paragraphs()), (
+        "there must be no caution if the user sets the share"
+    )
     assert advice.losses is not None
     assert advice.losses.data()["in_outages"] == 102
     # In the first recording nine probes are lost in a row, which is too few for an outage. In the

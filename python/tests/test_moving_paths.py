@@ -37,7 +37,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_scenarios_with_a_sweep_run_and_each_value_makes_a_scenario(
+def test_a_scenario_with_a_sweep_runs_alone_and_each_value_of_its_axes_makes_a_scenario(
     path: Path,
 ) -> None:
     scenario = ns.load(path)
@@ -223,7 +223,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert "> " not in result.stdout
 
 
-def test_a_run_says_that_it_outlasts_the_file_of_its_link(
+def test_a_note_says_that_a_run_is_longer_than_the_file_of_its_link(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
@@ -267,7 +267,7 @@ dead = "0 s"
         ("43 s", ""),
     ],
 )
-def test_a_run_says_once_that_it_ends_before_outages_of_the_followed_file(
+def test_a_note_says_once_that_a_run_ends_before_outages_in_the_file_of_its_link(
     stop: str, told: str, netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)

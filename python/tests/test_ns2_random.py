@@ -131,8 +131,8 @@ def test_the_seed_draws_the_first_five_stored_cases_again() -> None:
     assert [answer.case for answer in answers()[:5]] == first
 
 
-def test_a_wrong_minimum_rto_or_sender_changes_some_cases() -> None:
-    """Checks that the comparison finds another minimum RTO, and NewReno instead of Reno."""
+def test_a_wrong_minimum_rto_or_a_wrong_sender_changes_some_cases() -> None:
+    """Checks that the comparison finds a wrong minimum RTO, and finds NewReno in place of Reno."""
     clear = [a for n, a in enumerate(answers()) if a.tie != "delay" and n not in ROUNDED]
     floored = [a for a in clear if a.case["minrto"] == 0]
     wrong = [a._replace(case={**a.case, "minrto": 1}) for a in floored]

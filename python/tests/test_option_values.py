@@ -255,7 +255,9 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_the_fix_for_several_timers_repeats_the_option_for_each(text: str, repeated: str) -> None:
+def test_the_advice_for_several_timers_repeats_the_option_for_each_timer(
+    text: str, repeated: str
+) -> None:
     assert _several(text) == repeated
 
 
@@ -267,7 +269,7 @@ def test_the_fix_for_several_timers_repeats_the_option_for_each(text: str, repea
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_more_than_four_fragments_are_printed_as_first_plus_a_product_plus_last(
+def test_more_than_four_fragments_are_printed_as_the_first_plus_a_product_plus_the_last(
     cut: tuple[int, ...], text: str
 ) -> None:
     assert _parts(cut) == text

@@ -76,7 +76,7 @@ REFUSED = {
 }
 
 
-def test_positions_are_the_published_ones_within_a_centimetre() -> None:
+def test_positions_differ_from_the_published_positions_by_less_than_a_centimetre() -> None:
     folder = verification()
     sets = list(published_sets((folder / "SGP4-VER.TLE").read_text()))
     states = published_states((folder / "tcppver.out").read_text())

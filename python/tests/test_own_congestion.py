@@ -261,7 +261,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_openings_of_connections_round_trips_and_timeouts(
+def test_a_class_is_told_when_a_connection_opens_at_each_round_trip_and_at_each_timeout(
     place: Path,
 ) -> None:
     (place / "own.py").write_text(RENO + TELLS)

@@ -98,7 +98,7 @@ def test_bursts_are_named_by_the_numbers_of_their_first_and_last_probes() -> Non
 
 @given(st.lists(st.floats(1e-7, 100), min_size=1, max_size=60), st.integers(1, 25))
 @settings(max_examples=40, deadline=None)
-def test_a_printed_histogram_has_every_delay_and_few_enough_lines(
+def test_a_printed_histogram_has_every_delay_and_at_most_the_given_number_of_lines(
     delays: list[float], most: int
 ) -> None:
     histogram = Histogram()

@@ -20,7 +20,7 @@ from conftest import NETSPURT, ROOT
 
 
 def watched(kind: str, **more: str) -> Watch:
-    """Return the state after a run with the probes of data/probe.jsonl, as probes of this kind."""
+    """Return the state after a run with the probes of data/probe.jsonl, marked as this kind."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
     lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)

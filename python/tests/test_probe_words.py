@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_hops_ends_and_headers_without_a_file_print_no_line() -> None:
+def test_lines_about_hops_and_ends_and_headers_without_a_file_are_not_printed() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -322,7 +322,7 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_sentences_on_timers_have_spurious_counts_and_extreme_mean_waits() -> None:
+def test_sentences_on_timers_give_spurious_counts_and_the_shortest_and_longest_mean_waits() -> None:
     algorithms = [about("one", 0, 2, 4.0), about("two", 3, 4, 2.0), about("six", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (

@@ -298,7 +298,9 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_is_drawn_by_spurious_share_and_mean(replay: Replay) -> None:
+def test_the_picture_of_a_front_shows_the_spurious_share_and_the_mean_of_each_timer(
+    replay: Replay,
+) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

@@ -207,7 +207,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points as packets have them: x is a time with jitter [s], y is a number of octets."""
+    """Return points like those of packets: x is a time with jitter [s], y is a number of octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -594,7 +594,9 @@ def test_the_page_of_a_population_has_its_durations_and_links(netspurt: Command)
     assert rows_of(text, "Links")
 
 
-def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
+def test_the_timer_of_a_closed_connection_is_drawn_to_the_end_of_the_connection(
+    tmp_path: Path,
+) -> None:
     folder = ns.load("sites").run().save(tmp_path / "sites")
     explained = explain(next(folder.glob("*.pcapng")), segments=True)
     connections = explained.table("connections")

@@ -182,7 +182,7 @@ CERTAIN = {
 }
 
 
-def test_the_page_of_a_sweep_without_randomness_agrees_with_sweep_compare(
+def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command_sweep_compare(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(CERTAIN)), str(tmp_path / "own"))
@@ -231,7 +231,7 @@ def test_a_sweep_is_not_exact_if_an_axis_has_random_losses(
     assert is_exact(folder, folder.read()) == exact
 
 
-def test_all_pictures_of_an_axis_sort_their_dots_like_the_first(tmp_path: Path) -> None:
+def test_all_pictures_of_an_axis_sort_their_dots_like_the_first_picture(tmp_path: Path) -> None:
     values = {
         "stop": "60 s",
         "sweep": {
@@ -257,7 +257,7 @@ def test_all_pictures_of_an_axis_sort_their_dots_like_the_first(tmp_path: Path) 
     assert next(iter(orders))[-1] == best, "the best value must be at the top"
 
 
-def test_labels_of_a_picture_with_two_axes_follow_their_mean_figures() -> None:
+def test_labels_of_a_picture_with_two_axes_are_sorted_by_their_mean_figures() -> None:
     values = {("a", "x"): 1.0, ("a", "y"): 9.0, ("b", "x"): 5.0, ("b", "y"): 2.0}
     figures: Figures = {labels: Interval.without(value) for labels, value in values.items()}
     assert _best_first(figures, "completion_ns_mean") == ["b", "a"]

@@ -308,7 +308,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_over_a_multiplexer_a_timer_by_length_loses_only_by_being_shorter() -> None:
+def test_over_a_multiplexer_a_timer_by_length_is_worse_only_because_it_is_shorter() -> None:
     """Waits at a statistical multiplexer do not depend on the length of packets.
 
     VALIDATION.md has figures of ten seeds.
@@ -331,7 +331,7 @@ def test_over_a_multiplexer_a_timer_by_length_loses_only_by_being_shorter() -> N
     assert level == pytest.approx(plain, rel=0.04)
 
 
-def test_the_efficiency_of_foe_depends_on_the_structure_of_its_surrogate(
+def test_the_efficiency_of_the_host_foe_depends_on_the_structure_of_its_surrogate(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     measured = verdicts["s32.foe-acceptable"]["measured"]

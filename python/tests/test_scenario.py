@@ -297,7 +297,7 @@ def test_the_error_for_a_damaged_manifest_gives_the_fault(
         ns.open_run(folder)
 
 
-def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) -> None:
+def test_the_error_names_a_changed_file_of_a_run(start: ns.Scenario, tmp_path: Path) -> None:
     folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
     shorter = start.replace({"stop": "4 s"}).run().save(tmp_path / "shorter")
     for name in ("cwnd.parquet", "scenario.toml"):
@@ -411,7 +411,7 @@ def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> 
     assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
 
 
-def test_the_error_for_a_name_points_to_the_function_load() -> None:
+def test_the_error_for_calling_the_class_scenario_points_to_the_function_load() -> None:
     with pytest.raises(TypeError, match="`load"):
         ns.Scenario("x")  # type: ignore[arg-type]
     assert ns.ScenarioError.__module__ == "netspurt"

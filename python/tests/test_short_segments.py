@@ -161,7 +161,9 @@ def test_the_end_whose_syn_did_not_offer_window_scaling_is_named(
     assert _unscaled_by(row, back, 64_000) is None
 
 
-def test_a_window_full_only_while_growing_needs_a_larger_initial_buffer(tmp_path: Path) -> None:
+def test_a_window_that_is_full_only_while_it_grows_needs_a_larger_initial_buffer(
+    tmp_path: Path,
+) -> None:
     limit = limit_of(tmp_path, 60_000)
     assert not limit.has_grown
     grown = replace(limit, window_bytes=400_000, outstanding_bytes=250_000)

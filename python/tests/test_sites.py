@@ -120,7 +120,7 @@ def test_a_distribution_has_the_quantiles_of_the_sorted_data(
     assert np.mean(np.array(values) <= at) >= share - 1e-9
 
 
-def test_the_interval_of_a_share_is_that_of_wilson() -> None:
+def test_wilsons_method_gives_the_interval_of_a_share() -> None:
     """Newcombe 1998, table I, has Wilson's interval of 1927: 81 of 263 gives 0.2553 to 0.3662."""
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0

@@ -401,7 +401,7 @@ def test_the_error_for_a_folder_of_another_command_names_that_command(
     refused(netspurt(*words.split()), says)
 
 
-def test_the_number_of_a_captured_connection_names_its_flow(
+def test_the_number_of_a_captured_connection_selects_its_flow(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.new_scenario().replace({"stop": "2 s"}).run().save(tmp_path / "r")

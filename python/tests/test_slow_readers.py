@@ -67,7 +67,7 @@ def test_a_slow_reader_is_named_in_place_of_a_full_link(
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_a_capture_beside_the_receiver_names_a_slow_reader_and_no_full_link(
+def test_in_a_capture_beside_the_receiver_a_slow_reader_is_named_and_no_full_link(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace, beside=1)
@@ -130,7 +130,7 @@ def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
     assert window_limits(found.tables) == []
 
 
-def test_no_reader_held_back_a_sender_that_had_sent_all_data(tmp_path: Path) -> None:
+def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_slow_reader(tmp_path: Path) -> None:
     more = 'app = { reply = "700 B", requests = 60, serve = "30 ms" }'
     found = explain(captured(tmp_path, send="100 B", more=more) / "a.pcapng")
     opened = found.table("connections").where(direction="forward")["window_open_share"]

@@ -100,7 +100,7 @@ def test_bursts_that_leave_the_link_idle_do_not_fill_it(
 
 
 @pytest.mark.parametrize(("refill", "every_s"), [(4, None), (0, 0.1003)])
-def test_a_report_names_why_the_sender_stopped(
+def test_the_finding_says_why_the_sender_stopped(
     tmp_path: Path, netspurt: Command, refill: int, every_s: float | None
 ) -> None:
     file = tmp_path / "bursts.pcap"

@@ -105,7 +105,7 @@ def test_the_interval_of_few_events_covers_the_true_rate() -> None:
         assert held >= 180, rate
 
 
-def test_more_events_never_lower_the_upper_end_of_their_count() -> None:
+def test_more_events_never_lower_the_upper_end_of_the_interval() -> None:
     ends = []
     for events in range(12):
         lost = (np.arange(100) < events).astype(float)
@@ -269,7 +269,7 @@ def test_a_count_of_zero_in_all_runs_has_an_upper_end() -> None:
     assert row.difference.high == old.mean.high
 
 
-def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
+def test_zeros_have_an_upper_end_only_if_they_are_counts_of_several_runs() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)
@@ -278,7 +278,7 @@ def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
     assert np.isnan([row.mean.low, row.mean.high]).all()
 
 
-def test_a_count_equal_in_all_runs_allows_for_unseen_events() -> None:
+def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_events() -> None:
     cases = two(np.zeros(9), np.ones(9))
     old, new = summarise(cases, "timeouts", ["algorithm"], ALGORITHMS)
     bound = old.mean.high
@@ -336,7 +336,7 @@ def test_a_small_group_without_events_is_rarely_called_better() -> None:
     assert told <= 15
 
 
-def test_unpaired_groups_without_events_add_their_squared_bound() -> None:
+def test_squared_half_widths_of_unpaired_groups_add_up_even_without_events() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

@@ -22,7 +22,7 @@ FAR = 'rate = "100 Mbit/s", delay = "25 ms"'
 
 
 @pytest.mark.parametrize(("near", "away"), [("1 ms", "2 ms"), ("0.5 ms", "1 ms")])
-def test_a_capture_near_a_host_is_not_said_to_be_on_it(
+def test_a_capture_near_a_host_is_not_said_to_be_on_this_host(
     tmp_path: Path, netspurt: Command, near: str, away: str
 ) -> None:
     folder = captured_between(tmp_path, f'rate = "1 Gbit/s", delay = "{near}"', FAR)

@@ -14,7 +14,7 @@ from netspurt.analysis.ranks import rank_sum_chance
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_chance_of_a_change_is_that_of_pettitt(seed: int) -> None:
+def test_pettitts_formula_gives_the_chance_of_a_change(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.permutation(30) / 100 + np.where(np.arange(30) < 8 + 2 * seed, 0.0, 1.0)
     (found,) = find_changes(values)

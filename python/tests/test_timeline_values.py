@@ -60,7 +60,7 @@ def test_an_error_hides_control_characters_and_may_concern_the_whole_file() -> N
     assert (whole.line, whole.column) == (None, None)
 
 
-def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> None:
+def test_a_cell_is_read_with_its_column_and_without_the_blanks_and_quotes_around_it() -> None:
     line = '  t_s ,"delay_ms",, \t" x "'
     cells = [(cell.text, cell.column) for cell in FileLine("f", 1, line).cells()]
     assert cells == [("t_s", 3), ("delay_ms", 8), ("", 19), ("x", 22)]
@@ -169,7 +169,9 @@ def test_an_error_never_shows_a_different_key_with_the_same_beginning(
     assert (error.value.line, error.value.column) == place
 
 
-def test_an_outage_of_no_duration_is_left_out_and_rate_zero_queues_packets(tmp_path: Path) -> None:
+def test_an_outage_of_no_duration_is_left_out_and_at_rate_zero_packets_wait_in_the_queue(
+    tmp_path: Path,
+) -> None:
     text = "t_s,rate_bps,outage\n0,5,0\n1,5,1\n1,5,0\n2,0,0\n3,0,TRUE\n5,5,No\n"
     outages = [Outage(2 * S, S, "queue"), Outage(3 * S, 2 * S, "drop")]
     assert sheet(tmp_path, text).forward.outages == outages

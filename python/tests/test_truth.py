@@ -216,7 +216,7 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("view", [LOSSY, GAPS])
-def test_a_lossy_view_misses_its_share_of_packets(view: CaptureView) -> None:
+def test_a_lossy_view_lacks_its_share_of_packets(view: CaptureView) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
     # Consecutive missed packets form sequences of the length of a burst, or longer sequences if two

@@ -106,7 +106,7 @@ def test_the_answer_unknown_is_wrong_unless_the_capture_lacks_the_original(
     assert {mistake.label.side for mistake in score.wrong if mistake.label} == {"sender"}
 
 
-def test_causes_that_differ_only_by_configuration_are_one_class(collection: Path) -> None:
+def test_causes_that_differ_only_by_configuration_belong_to_one_class(collection: Path) -> None:
     same = {"fast": "rack", "rack": "sack-recovery", "sack-recovery": "fast"}
 
     def permutes(_: Label, answer: Answer) -> Iterator[Answer]:
@@ -207,7 +207,7 @@ def test_each_bin_counts_the_right_answers_of_similar_confidence() -> None:
     assert middle.interval[0] < 0.9 < middle.interval[1]
 
 
-def test_wilsons_interval_is_that_of_the_tables() -> None:
+def test_wilsons_interval_equals_the_one_in_published_tables() -> None:
     # Newcombe 1998, table I, method 3: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
     for right, count, low, high in [
         (81, 263, 0.2553, 0.3662),

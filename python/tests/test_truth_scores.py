@@ -199,7 +199,7 @@ def matched(
     ("away_ns", "found"), [(0, True), (1000, True), (-1000, True), (1001, False), (-1001, False)]
 )
 @pytest.mark.parametrize("seq", [101, 7])
-def test_an_answer_belongs_to_a_packet_at_most_a_microsecond_away(
+def test_an_answer_belongs_to_a_packet_if_their_times_differ_by_at_most_a_microsecond(
     away_ns: int, found: bool, seq: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netspurt.truth.answers.read_packets", lambda _file: [])
@@ -209,7 +209,7 @@ def test_an_answer_belongs_to_a_packet_at_most_a_microsecond_away(
     assert result.invented == ([] if found else [("receiver", answer)])
 
 
-def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
+def test_the_answer_nearest_in_time_is_taken_and_each_answer_is_taken_only_once() -> None:
     near, far = replace(ANSWER, t_ns=50_100), replace(ANSWER, t_ns=49_800)
     later = replace(LABEL, unix_ns=50_200)
     assert matched([LABEL, later], [far, near]).pairs == [(LABEL, near), (later, far)]
@@ -250,7 +250,7 @@ def ip(source: str, version: int = 4) -> bytes:
         ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
     ],
 )
-def test_the_nearest_packet_decides_the_side_of_an_invented_retransmission(
+def test_the_packet_nearest_in_time_decides_the_side_of_an_invented_retransmission(
     packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [Packet(*packet) for packet in packets]
