@@ -77,7 +77,7 @@ fn fetches_a_page(user: Option<u32>) {
 }
 
 #[test]
-fn an_unmodified_client_fetches_from_an_unmodified_server_by_its_name() {
+fn an_unmodified_client_finds_an_unmodified_server_by_its_name() {
     fetches_a_page(None);
 }
 

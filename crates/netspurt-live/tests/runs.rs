@@ -36,7 +36,8 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     codes.iter().map(|code| texts[*code as usize].clone()).collect()
 }
 
-/// The rows of a table `segments` for one node and one direction: seconds, kind, packet.
+/// The rows of a table `segments` for one node and one direction. Each row is a time in seconds, a
+/// kind, and a packet number.
 fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
     let (nodes, ways) = (texts(table, "node"), texts(table, "way"));
     let (kinds, packets) = (texts(table, "kind"), numbers(table, "packet"));
@@ -59,7 +60,7 @@ fn measured(window: &str) -> Vec<(String, i64, f64)> {
 }
 
 #[test]
-fn acks_of_rfc_2416_on_the_kernel_arrive_at_the_measured_times() {
+fn on_the_kernels_tcp_the_acks_of_rfc_2416_arrive_at_the_measured_times() {
     real_time(|| {
         let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
             let folder = Folder::new();
@@ -243,6 +244,11 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
         off.sort_unstable();
         // The kernel's RTO is read only every 10 ms. The RTO changes within a few ms when the queue
         // fills, so the two RTOs differ a little.
-        assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
+        assert!(
+            off[off.len() / 2] <= 8,
+            "the median is {} ms, of {} differences",
+            off[off.len() / 2],
+            off.len()
+        );
     });
 }

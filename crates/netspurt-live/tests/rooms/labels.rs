@@ -230,7 +230,7 @@ fn the_kernel_is_asked_only_about_retransmissions() {
 }
 
 #[test]
-fn the_cause_after_each_timeout_is_first_rto_and_then_go_back_n() {
+fn after_a_timeout_the_first_cause_is_rto_and_the_later_causes_are_go_back_n() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -315,7 +315,7 @@ fn each_segment_of_a_large_packet_gets_its_own_cause() {
 }
 
 #[test]
-fn a_packet_to_be_cut_for_another_protocol_counts_as_strange() {
+fn a_packet_counts_as_strange_if_a_device_must_cut_it_for_another_protocol_than_tcp() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };
@@ -374,7 +374,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
 }
 
 #[test]
-fn repeated_syns_and_syn_acks_get_their_cause_without_the_kernel() {
+fn the_kernel_is_not_asked_for_the_cause_of_a_repeated_syn_or_syn_ack() {
     let mut labels = opened(900, u32::MAX);
     let never = || panic!("the kernel is asked about a SYN");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_plain_is_rfc_2026_with_these_switches_changed() {
+    fn the_plain_profile_differs_from_the_profile_of_2026_only_in_these_switches() {
         let changes = [
             ("recovery", "newreno"),
             ("limited_transmit", "false"),

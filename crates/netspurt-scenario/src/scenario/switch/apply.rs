@@ -34,7 +34,7 @@ fn with_place(mut problem: Problem, name: &str, key: &str) -> Problem {
 }
 
 /// Applies the settings to `config`, in the order of the definitions. The function `foreign` is
-/// called for a switch that configurations of the type `C` do not have. This function returns the
+/// called for a switch that configurations of the type `C` do not have. `foreign` returns the
 /// message and the fix of the error, or `None` if the switch is ignored.
 fn set<C: Configured>(
     name: &str,

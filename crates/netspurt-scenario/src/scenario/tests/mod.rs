@@ -108,7 +108,7 @@ fn stopping_and_continuing_a_run_changes_nothing() {
 }
 
 #[test]
-fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
+fn the_placeholder_i_stands_for_the_number_of_a_flow_in_its_group() {
     let text = r#"
         stop = "2 s"
         [dumbbell]
@@ -368,7 +368,7 @@ const TRANSFER: &str = r#"
 /// A receive window of 20 000 octets has room for 13 full segments and a part of another. The
 /// sender waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
-fn a_wait_for_room_for_a_segment_counts_as_limited_by_rwnd() {
+fn rwnd_limits_a_sender_that_waits_for_room_for_a_full_segment() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
@@ -390,7 +390,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
 /// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s, the tail loss probe sends the
 /// eleventh segment, which is the last segment.
 #[test]
-fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
+fn cwnd_no_longer_limits_the_sender_when_a_probe_has_sent_the_last_octets() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let probed = scenario.with(&[
         ("links.l.rate", "unlimited"),

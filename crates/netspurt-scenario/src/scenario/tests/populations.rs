@@ -109,7 +109,7 @@ fn arrivals_depend_on_the_seed_and_not_on_the_sender() {
 }
 
 #[test]
-fn the_key_send_sets_the_octets_of_each_request() {
+fn each_request_has_the_number_of_octets_that_the_population_sets() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),

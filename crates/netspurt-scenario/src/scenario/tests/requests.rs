@@ -119,7 +119,7 @@ fn every_reply_arrives_once_and_complete_despite_losses() {
 }
 
 #[test]
-fn states_of_the_two_senders_are_recorded_separately() {
+fn the_states_of_both_ends_of_a_flow_of_requests_are_recorded_separately() {
     let results = results(&[]);
     let cwnd = results.table("cwnd").unwrap();
     for name in Direction::NAMES {
@@ -147,7 +147,7 @@ fn a_resolved_flow_of_requests_gives_the_same_run() {
 }
 
 #[test]
-fn captures_keep_128_octets_of_each_packet_unless_snap_sets_another_number() {
+fn captures_keep_128_octets_of_each_packet_or_the_number_that_the_scenario_sets() {
     let most = |record: &str| {
         let scenario = Scenario::parse("web.toml", &format!("{WEB}\n{record}")).unwrap();
         let file = run(&scenario).write_capture(0, Vec::new()).unwrap();
