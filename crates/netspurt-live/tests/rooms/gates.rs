@@ -1,5 +1,5 @@
-//! Tests of gates, where packets of real hosts enter a path and leave it, and of shims, which are
-//! retransmission timers at gates.
+//! Tests of gates and shims. At a gate, packets of real hosts enter a path and leave it. A shim is
+//! a retransmission timer at a gate.
 
 use netspurt::event::{Events, Wanted};
 use netspurt::ip::fragments;

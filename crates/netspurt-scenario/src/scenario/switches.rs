@@ -39,8 +39,9 @@ impl fmt::Display for SwitchError {
 impl std::error::Error for SwitchError {}
 
 /// The configuration of a connection with the profile called `profile`. `switches` override the
-/// profile's values. A switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that
-/// is not TOML is taken as text. If two switches have the same path, the later switch applies.
+/// profile's values. Each switch is given by its dotted path below `[flows.NAME.tcp]` and by its
+/// value. A value that is not TOML is taken as text. If two switches have the same path, the later
+/// switch applies.
 ///
 /// # Errors
 /// For the same reasons as a scenario file with this profile and these switches.

@@ -170,10 +170,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.compresses_sacks",
         "The first three segments behind a gap are each acknowledged immediately. Later segments \
-         share one ACK, which waits for a twentieth of a round trip, at most 1 ms, plus 0.1 ms \
-         (`__tcp_ack_snd_check`). The round trip is the smaller of two estimates of this host: as \
-         sender and as receiver. Without the switch, each segment is acknowledged immediately (RFC \
-         5681 §4.2)",
+         share one ACK. This ACK waits for a twentieth of a round trip (but at most 1 ms), and \
+         then for 0.1 ms more (`__tcp_ack_snd_check`). The round trip is the smaller of two \
+         estimates of this host: as sender and as receiver. Without the switch, each segment is \
+         acknowledged immediately (RFC 5681 §4.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(

@@ -377,7 +377,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     );
     let twice = ECHO_PROBES.to_owned() + "[flows.v]\nfrom = \"a\"\nto = \"b\"\n";
     let error = Scenario::parse("x.toml", &twice).unwrap_err();
-    assert!(error.message.contains("a flow is called `v`, too"), "{error}");
+    assert!(error.message.contains("a flow is also called `v`"), "{error}");
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let error = scenario.with(&[("echo_probes.w.gap", "1 s")]).unwrap_err();
     assert!(error.message.contains("no echo probes `w`") && error.fix.contains('v'), "{error}");

@@ -44,7 +44,7 @@ fn directions(table: &Table) -> Vec<&'static str> {
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
-/// The times in the column `name`, which has nanoseconds, as whole milliseconds.
+/// Returns the column `name` in whole milliseconds. The values in the table are nanoseconds.
 fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
