@@ -78,9 +78,16 @@ fn on_the_kernels_tcp_the_acks_of_rfc_2416_arrive_at_the_measured_times() {
             let expected = measured(window);
             assert!(expected.len() >= 6 && acks.len() >= expected.len());
             for ((kind, packet, at), got) in expected.iter().zip(&acks) {
-                assert_eq!((&got.1, got.2), (kind, *packet), "window {window}, {at} s");
+                assert_eq!(
+                    (&got.1, got.2),
+                    (kind, *packet),
+                    "initial window {window}, after {at} s"
+                );
                 let off = got.0 - first - at;
-                assert!(off.abs() <= 0.005, "window {window}: {kind} {packet} is {off:+.4} s off");
+                assert!(
+                    off.abs() <= 0.005,
+                    "window {window}: {kind} {packet} differs by {off:+.4} s"
+                );
             }
             let drops = folder.table("drops");
             assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
@@ -179,7 +186,7 @@ fn every_octet_arrives_between(ends: &str, family: &str) {
     assert_eq!(numbers(&flows, "acked_bytes"), [60_000; 12], "{which}");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let duplicates = numbers(&flows, "duplicates").iter().sum::<i64>();
-    assert!(lost > 0 && duplicates > 0, "{which}: {lost} lost, {duplicates} duplicates");
+    assert!(lost > 0 && duplicates > 0, "{which}: lost packets {lost}, duplicates {duplicates}");
 }
 
 #[test]

@@ -220,7 +220,11 @@ mod tests {
             for (six, ip) in [(false, 20), (true, 40)] {
                 for octets in [kind.least_octets(six), 61, 256] {
                     let made = built(kind, six, octets);
-                    assert_eq!(made.len() + ip + header, usize::from(octets), "{kind:?} {six}");
+                    assert_eq!(
+                        made.len() + ip + header,
+                        usize::from(octets),
+                        "{kind:?}, IPv6: {six}"
+                    );
                 }
             }
         }

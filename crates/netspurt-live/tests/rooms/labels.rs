@@ -60,7 +60,11 @@ fn sequence_numbers_and_sack_blocks_are_relative_to_the_initial_numbers() {
         };
         answer.set_sack(&sack(&[(first(2001), first(3001)), (first(4001), first(5001))]));
         let read = labels.read(THERE, &back(answer), || None).unwrap();
-        assert_eq!((read.seq, read.ack), (1, 1001), "{mine} {theirs}");
+        assert_eq!(
+            (read.seq, read.ack),
+            (1, 1001),
+            "the SYNs have the numbers {mine} and {theirs}"
+        );
         let blocks: Vec<_> = read.sack().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(2001, 3001), (4001, 5001)]);
         // On the wire, an ACK and its SACK blocks count from the initial sequence number of the
@@ -285,7 +289,7 @@ fn a_large_packet_is_segmented_as_devices_segment_it() {
         let shape = Shape { segment_bytes: size, partial: true, foreign: false };
         labels.read_all(HERE, (&large(len, all), shape), || None, &mut out);
         let found: Vec<u16> = out.iter().map(|segment| segment.len).collect();
-        assert_eq!(found, lengths, "{len} by {size}");
+        assert_eq!(found, lengths, "{len} octets in segments of {size}");
         let mut seq = 1;
         for (place, segment) in out.iter().enumerate() {
             let last = place + 1 == out.len();

@@ -25,7 +25,7 @@ fn the_rank_of_a_quantile_is_its_share_of_the_count_rounded_up() {
     ] {
         let summary = of(&(1..=count).rev().collect::<Vec<_>>()).quantiles_ns();
         let found = [summary.p50_ns, summary.p99_ns, summary.p999_ns, summary.max_ns];
-        assert_eq!(found, expected, "of {count}");
+        assert_eq!(found, expected, "for {count} deliveries");
     }
 }
 

@@ -222,7 +222,7 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
         // row 2, counted from 0, is the modem's forward direction.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
-        assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
+        assert!(bits * 1_000_000_000 <= 9600 * nanos, "the link carried {bits} bits by {stop}");
         let full = 8 * (number("carried_bytes")[2] + 1000) as i128;
         assert!(
             full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000),
@@ -373,7 +373,7 @@ fn rwnd_limits_a_sender_that_waits_for_room_for_a_full_segment() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
     let (took, held) = (number(&results, "finished_ns"), number(&results, "rwnd_limited_ns"));
-    assert!(held * 10 > took * 9, "{held} of {took} ns");
+    assert!(held * 10 > took * 9, "rwnd limited the sender for {held} ns of {took} ns");
 }
 
 /// RFC 6298 §2.1: the first RTO is 1 s.

@@ -110,10 +110,17 @@ fn every_reply_arrives_once_and_complete_despite_losses() {
             ]);
             let requests = results.table("requests").unwrap();
             assert_eq!(requests.rows(), 20, "{profile}, seed {seed}");
-            assert!(whole(requests, "complete_ns").iter().all(|ns| *ns > 0), "{profile} {seed}");
+            assert!(
+                whole(requests, "complete_ns").iter().all(|ns| *ns > 0),
+                "{profile}, seed {seed}"
+            );
             let flows = results.table("flows").unwrap();
-            assert_eq!(whole(flows, "delivered_bytes"), [100_000, 600_000], "{profile} {seed}");
-            assert_eq!(whole(flows, "acked_bytes"), [100_000, 600_000], "{profile} {seed}");
+            assert_eq!(
+                whole(flows, "delivered_bytes"),
+                [100_000, 600_000],
+                "{profile}, seed {seed}"
+            );
+            assert_eq!(whole(flows, "acked_bytes"), [100_000, 600_000], "{profile}, seed {seed}");
         }
     }
 }
@@ -124,7 +131,11 @@ fn the_states_of_both_ends_of_a_flow_of_requests_are_recorded_separately() {
     let cwnd = results.table("cwnd").unwrap();
     for name in Direction::NAMES {
         for table in [cwnd, results.table("rtt").unwrap(), results.table("rto").unwrap()] {
-            assert!(directions(table).contains(&name), "{name} in {}", table.name);
+            assert!(
+                directions(table).contains(&name),
+                "the direction {name} in the table {}",
+                table.name
+            );
         }
     }
     let text = WEB.replace("app ", "# app ").replace("200 B", "3000 B");
