@@ -98,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_request_has_its_length_its_family_and_the_address() {
+    fn a_request_has_its_length_and_its_family_and_the_address() {
         for (target, family, octets) in [("10.1.2.3", 2, 4), ("2001:db8::7", 10, 16)] {
             let target: IpAddr = target.parse().unwrap();
             let message = question(target);

@@ -162,7 +162,7 @@ fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
 }
 
 #[test]
-fn the_header_has_the_options_the_clocks_and_the_path() {
+fn the_header_has_the_options_and_the_clocks_and_the_path() {
     let (_, shown) = book(None, Rotation::default());
     let [report] = &shown.lines()[..] else { panic!("one line") };
     for (key, value) in [
@@ -249,7 +249,7 @@ fn each_outcome_of_an_echo_probe_is_a_line() {
 }
 
 #[test]
-fn late_answers_duplicates_and_clock_steps_are_lines_of_their_own() {
+fn late_answers_and_duplicates_and_clock_steps_have_lines_of_their_own() {
     let (mut book, shown) = book(None, Rotation::default());
     book.stray(7, true, &reply(None)).unwrap();
     book.stray(8, false, &reply(Some(19_000))).unwrap();

@@ -97,7 +97,7 @@ fn sequence_numbers_count_from_the_first_packet_if_no_syn_was_seen() {
 }
 
 #[test]
-fn syn_options_timestamps_and_ecn_bits_are_kept() {
+fn syn_options_and_timestamps_and_ecn_bits_are_kept() {
     let mut labels = Labels::new();
     let mut syn = Segment { seq: 9, flags: Flags::SYN, window: 4000, ..Segment::default() };
     syn.set_syn_options(SynOptions { mss: Some(1400), window_scale: Some(7), sack: true });
@@ -420,7 +420,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
 }
 
 #[test]
-fn an_ack_before_the_peers_first_packet_keeps_its_acknowledgment_number() {
+fn before_the_peers_first_packet_the_number_that_an_ack_acknowledges_is_not_changed() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);

@@ -34,7 +34,7 @@ fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
 }
 
 #[test]
-fn a_retransmission_of_octets_sent_in_recovery_begins_a_new_recovery() {
+fn a_retransmission_of_octets_that_were_sent_in_recovery_begins_a_new_recovery() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
     // Recovery covers the octets that were sent before it began.

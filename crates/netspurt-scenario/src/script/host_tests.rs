@@ -99,7 +99,7 @@ fn accept_blocks_until_a_connection_opens_and_read_blocks_until_data_arrives() {
 }
 
 #[test]
-fn ioctl_counts_unacknowledged_octets_unsent_octets_and_unread_octets() {
+fn ioctl_counts_unacknowledged_and_unsent_and_unread_octets() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0

@@ -152,7 +152,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_a_message_a_fix_a_place_and_a_key() {
+fn the_error_for_each_mistake_has_a_message_and_a_fix_and_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,

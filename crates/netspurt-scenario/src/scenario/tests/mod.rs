@@ -135,7 +135,7 @@ fn the_placeholder_i_stands_for_the_number_of_a_flow_in_its_group() {
 }
 
 #[test]
-fn the_schema_has_keys_of_links_flows_queues_and_records() {
+fn the_schema_has_the_keys_of_links_and_flows_and_queues_and_records() {
     let schema = schema().to_string();
     for key in
         ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop", "fq-codel"]
@@ -211,7 +211,7 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
 }
 
 #[test]
-fn the_table_of_links_counts_only_packets_sent_before_the_end() {
+fn the_table_of_links_counts_only_packets_that_were_sent_before_the_end() {
     for stop in ["1 s", "7 s", "10 s"] {
         let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
         let number = |name: &str| match results.table("links").unwrap().column(name) {
