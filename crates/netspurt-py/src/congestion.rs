@@ -1,5 +1,5 @@
-//! Congestion control: the core's algorithms for Python, and Python's algorithms for the core. An
-//! algorithm *owns the window* if it controls cwnd even in recovery.
+//! Lets Python use the core's algorithms for congestion control, and lets the core use algorithms
+//! that are written in Python. An algorithm *owns the window* if it controls cwnd even in recovery.
 
 use std::sync::Arc;
 

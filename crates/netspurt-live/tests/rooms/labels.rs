@@ -1,5 +1,6 @@
-//! Tests of the conversion of real packets into segments: sequence numbers, causes, shapes, and
-//! unusual headers. `Labels` gives each segment its id and, if it is a retransmission, its cause.
+//! Tests of the conversion of real packets into segments. The tests check sequence numbers, causes,
+//! shapes and unusual headers. `Labels` gives each segment its id and, if it is a retransmission,
+//! its cause.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{

@@ -1,6 +1,6 @@
-//! Tests of the emulated path in virtual time: arrivals, departures, and the replay of the
-//! arrivals. The packets of a real host enter the path at a gate. A shim is a retransmission timer
-//! between the host's TCP and the path.
+//! Tests of the emulated path in virtual time. The tests check when packets enter and leave the
+//! path, and replay the arrivals. The packets of a real host enter the path at a gate. A shim is a
+//! retransmission timer between the host's TCP and the path.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};

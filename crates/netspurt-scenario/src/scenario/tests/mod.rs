@@ -1,4 +1,4 @@
-//! Tests of scenarios as a whole: what is read, written out and run.
+//! Tests of whole scenarios: how they are read, written out and run.
 
 mod bounds;
 mod foreign;
