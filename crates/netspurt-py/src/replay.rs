@@ -136,8 +136,8 @@ impl PyReplayed {
 
     /// Returns sums over some probes, in the order of the fields of [`PartSums`]; times are in
     /// nanoseconds. The argument `first` is the number of the first of these probes, and `end` is
-    /// the number of the probe after the last. `learnt_from` is the number of the first probe that
-    /// left when a delay was known.
+    /// the number of the probe after the last of them. `learnt_from` is the number of the first
+    /// probe that left when a delay was known.
     fn part_sums(
         &self,
         py: Python<'_>,
@@ -147,7 +147,7 @@ impl PyReplayed {
     ) -> PyResult<PartRow> {
         if first > end || end > self.waits.len() {
             return Err(PyValueError::new_err(format!(
-                "probes {first} to {end}: the recording has {} probes",
+                "there are no probes {first} to {end}: the recording has {} probes",
                 self.waits.len()
             )));
         }

@@ -169,8 +169,8 @@ impl Sample {
         self.0.retransmissions
     }
 
-    /// The time in seconds for which the peer says that it delayed the acknowledgment. Zero if the
-    /// peer does not say it.
+    /// How long the peer delayed the acknowledgment, in seconds, as the peer says. Zero if the peer
+    /// says nothing about it.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()

@@ -69,6 +69,8 @@ fn lengths_of(rule: &str, numbers: &[u32]) -> PyResult<Lengths> {
         ("clamped", &[lowest, highest]) => Ok(Lengths::Clamped { lowest, highest }),
         ("uniform", &[lowest, highest]) => Ok(Lengths::Uniform { lowest, highest }),
         ("runs", &[a, n, b, m]) => Ok(Lengths::Runs { first: (a, n), then: (b, m) }),
-        _ => Err(refused(format!("lengths: {rule} cannot have the numbers {numbers:?}"))),
+        _ => Err(refused(format!(
+            "the rule `{rule}` of lengths cannot have the numbers {numbers:?}"
+        ))),
     }
 }

@@ -225,9 +225,9 @@ impl SweepEngine {
     #[new]
     fn new(sweep: &PySweep, threads: usize) -> PyResult<Self> {
         let engine = Engine::new(sweep.0.clone(), threads, wall());
-        engine
-            .map(|engine| Self(Mutex::new(engine)))
-            .map_err(|error| PyValueError::new_err(format!("{threads} threads: {error}")))
+        engine.map(|engine| Self(Mutex::new(engine))).map_err(|error| {
+            PyValueError::new_err(format!("cannot start {threads} threads: {error}"))
+        })
     }
 
     /// The number of threads.

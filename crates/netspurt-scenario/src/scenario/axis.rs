@@ -165,7 +165,8 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// Where the file writes `path`: the keys that lead to this place. Errors name this place.
+    /// Where `path` is written in the file: the keys that lead to this place. Errors name this
+    /// place.
     pub(super) place: Vec<String>,
 }
 

@@ -133,7 +133,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     if cases <= MOST {
         return Ok(());
     }
-    let message = format!("{cases} cases; the maximum is {MOST}");
+    let message = format!("the sweep has {cases} cases; the maximum is {MOST}");
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 

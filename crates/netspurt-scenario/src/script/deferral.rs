@@ -20,7 +20,7 @@ fn waits() -> impl Iterator<Item = u64> {
 /// A handshake whose last ACK may be ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deferral {
-    /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. If 0,
+    /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. With 0,
     /// no ACK is ignored.
     timeouts_max: u32,
     /// How often the SYN-ACK has timed out.
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_data_is_ignored_until_enough_syn_ack_timeouts() {
+    fn an_ack_without_data_is_ignored_until_the_syn_ack_has_timed_out_often_enough() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };

@@ -125,7 +125,7 @@ impl EventTime {
             | EventTime::AfterLasting(first, last)
                 if last < first =>
             {
-                let mistake = Mistake::new(start..cursor.at(), "this ends before it starts");
+                let mistake = Mistake::new(start..cursor.at(), "this time ends before it starts");
                 Err(mistake.fix("write the earlier time first"))
             }
             moment => Ok(moment),

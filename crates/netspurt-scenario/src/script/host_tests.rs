@@ -73,7 +73,7 @@ fn a_nonblocking_connect_reports_its_result_later() {
 }
 
 #[test]
-fn the_calls_accept_and_read_block_until_something_arrives() {
+fn accept_blocks_until_a_connection_opens_and_read_blocks_until_data_arrives() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
@@ -99,7 +99,7 @@ fn the_calls_accept_and_read_block_until_something_arrives() {
 }
 
 #[test]
-fn ioctl_counts_unacknowledged_octets_unsent_octets_and_unread_octets() {
+fn ioctl_counts_unacknowledged_and_unsent_and_unread_octets() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0
@@ -154,7 +154,7 @@ fn the_maximum_segment_size_has_the_bounds_of_linux() {
 }
 
 #[test]
-fn options_from_before_the_opening_apply_to_the_connection() {
+fn options_that_were_set_before_the_opening_apply_to_the_connection() {
     passes(
         "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0

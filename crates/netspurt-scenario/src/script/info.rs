@@ -46,7 +46,7 @@ fields! {
     RcvMss = "tcpi_rcv_mss",
     /// Segments sent but not acknowledged.
     Unacked = "tcpi_unacked",
-    /// Segments that are SACKed.
+    /// Segments that SACK has reported.
     Sacked = "tcpi_sacked",
     /// Segments that the sender considers lost.
     Lost = "tcpi_lost",

@@ -1,4 +1,4 @@
-//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
+//! Sends keep-alive probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
 //! `tcp_keepalive_timer` of Linux does.
 
 use netspurt::clock::Clock;

@@ -1,5 +1,5 @@
-//! The definition of a switch (a named setting of TCP): key, kind, a line of documentation, and its
-//! place in each sender's configuration.
+//! The definition of a switch, which is a named setting of TCP. The definition has the key and the
+//! kind of the switch, a line of documentation, and its place in each sender's configuration.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{NsConfig, RfcConfig};

@@ -107,8 +107,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
     Switch::flag(
         "early_retransmit",
-        "Fewer duplicate ACKs indicate a loss if fewer than four segments are outstanding and no \
-         new data can be sent (RFC 5827)",
+        "If fewer than four segments are outstanding and no new data can be sent, fewer duplicate \
+         ACKs than usual indicate a loss (RFC 5827)",
     )
     .rfc(|c| Field::Flag(&mut c.early_retransmit)),
     Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),

@@ -125,10 +125,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
-        "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
-         discarded this segment. The sender retransmits nothing on this ACK, and sets the timer to \
-         half a round trip, at least 10 ms. If the timer fires, all segments count as lost \
-         (`tcp_check_sack_reneging`). Without the switch, the ACK is handled as any other",
+        "An ACK may cover all octets before a segment that SACK had reported, but not this \
+         segment: the receiver seems to have discarded it. The sender retransmits nothing on this \
+         ACK, and sets the timer to half a round trip, at least 10 ms. If the timer fires, all \
+         segments count as lost (`tcp_check_sack_reneging`). Without the switch, the ACK is \
+         handled as any other",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(

@@ -86,7 +86,7 @@ const MISTAKES_OF_ALGORITHMS: &[MistakeCase] = &[
         "0 is not a possible number of queues",
         "from 1",
     ],
-    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "a packet cannot have 0 B", "1 B"],
+    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "this size cannot be 0 B", "1 B"],
     ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is not a gain", "zero or more"],
     ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "this time cannot be zero", "above zero"],
 ];
@@ -152,7 +152,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_a_message_a_fix_a_place_and_a_key() {
+fn the_error_for_each_mistake_has_a_message_and_a_fix_and_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,
@@ -345,7 +345,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     let lengths = "[\"40 B\", \"256 B\"]";
     let cases = [
         (lengths, "[]", "`lengths` is empty", "at least one"),
-        (lengths, "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
+        (lengths, "[\"27 B\"]", "a request cannot be 27 B long", "28 B"),
         (lengths, "\"40 B\"", "wrong type", "a list or a table"),
         (lengths, "{ from = \"50 B\", to = \"40 B\" }", "`from` is above `to`", "not above `to`"),
         (lengths, "{ from = \"40 B\", to = \"50 B\", step = \"0 B\" }", "`step` is zero", "above"),
@@ -377,7 +377,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     );
     let twice = ECHO_PROBES.to_owned() + "[flows.v]\nfrom = \"a\"\nto = \"b\"\n";
     let error = Scenario::parse("x.toml", &twice).unwrap_err();
-    assert!(error.message.contains("a flow is called `v`, too"), "{error}");
+    assert!(error.message.contains("a flow is also called `v`"), "{error}");
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let error = scenario.with(&[("echo_probes.w.gap", "1 s")]).unwrap_err();
     assert!(error.message.contains("no echo probes `w`") && error.fix.contains('v'), "{error}");
