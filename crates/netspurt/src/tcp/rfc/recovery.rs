@@ -1,5 +1,5 @@
-//! Loss recovery: detects losses, repairs them, and sets cwnd during the repair. Rules such as
-//! `needs_news` are switches; the file `rules.rs` explains them.
+//! Loss recovery, which detects losses, repairs them, and sets cwnd during the repair. Rules such
+//! as `needs_news` are switches; the file `rules.rs` explains them.
 
 use crate::congestion::{AckInfo, Congestion, Window};
 use crate::packed::packed;

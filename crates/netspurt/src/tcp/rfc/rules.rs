@@ -43,8 +43,8 @@ pub struct CwndRules {
     /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
     /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
-    /// The report of a duplicate counts as the delivery of a segment: for proportional rate
-    /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
+    /// For proportional rate reduction and for the growth of cwnd, the report of a duplicate counts
+    /// as the delivery of a segment (`tcp_dsack_seen`).
     ///
     /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
     /// DeliveredData; in the RFC only octets that arrive for the first time count.
