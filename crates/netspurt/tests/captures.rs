@@ -1,7 +1,8 @@
 //! The module `observe` counts the packets, connections and retransmissions of captures. These
-//! tests compare its counts with the counts of other programs. For captures that others published,
-//! the other program is tshark. For captures of the kernel's TCP, the numbers are compared with the
-//! kernel's own counters. The captures are in `../shared/traces`, beside the repository.
+//! tests compare its counts with the counts of other programs. For captures that other people
+//! published, the other program is tshark. For captures of the kernel's TCP, the numbers are
+//! compared with the kernel's own counters. The captures are in `../shared/traces`, beside the
+//! repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use super::sent_segment::SentSegment;
 /// shrinks again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
-/// Of consecutive arrived segments, loss detection checks this many one by one, and skips the
-/// others in one step.
+/// Of consecutive arrived segments, loss detection checks this many one by one, and skips the other
+/// segments in one step.
 const STEPS: u32 = 4;
 
 /// The unit of Linux's clock for sending times.

@@ -59,7 +59,7 @@ pub struct CwndRules {
     /// acknowledges was sent before cwnd was last full.
     pub validation: bool,
     /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd. The
-    /// condition is that a segment was once overtaken by more than `dup_thresh` others
+    /// condition is that a segment was once overtaken by more than `dup_thresh` other segments
     /// (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark (a reduction of cwnd because of a congestion mark) ends with an ACK that
