@@ -141,7 +141,7 @@ impl Transfer {
     fn check(&self) {
         let delivered = self.ends[1].received().delivered_bytes;
         let acked = self.ends[0].totals().acked_bytes;
-        assert!(delivered <= self.octets, "{delivered} octets of {}", self.octets);
+        assert!(delivered <= self.octets, "{delivered} octets of {} were delivered", self.octets);
         assert!(acked <= delivered, "{acked} octets acknowledged, {delivered} delivered");
     }
 

@@ -510,7 +510,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
     # The headline gives no reason if the user named the rto_min, or if `linux` is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
-    assert "Linux delays them by 40 ms, others by up to 200 ms." in named
+    assert "Linux delays them by 40 ms, other systems by up to 200 ms." in named
     assert "not recommended" not in named
     undecided = ["This recording cannot decide which timer to take.", "Take quic: it costs 1 s."]
     (part,) = replay_section(advice.replays[0], "one", undecided, "one.txt").parts
@@ -532,7 +532,7 @@ def test_the_advice_prefers_a_named_rto_min_to_a_computed_one() -> None:
 def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=199ms", "quic"])
     first, *_, last = advice.paragraphs()
-    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms. It costs ")
     assert "; the difference is not measurable." in first
     assert re.search(r"200 ms costs [^;]*; the difference is not measurable\. Keep", last)
     assert "Keep 200 ms" in last
@@ -554,7 +554,7 @@ def test_the_advice_keeps_an_rto_min_of_200_ms_if_it_costs_less_than_the_named_v
     first, *_, last = advice.paragraphs()
     assert advice.pick.startswith("fixed")
     assert advice.cost("linux").total.value < advice.cost("linux:rto_min=50ms").total.value
-    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms. It costs ")
     if own:
         assert "The best of the named values for these delays is linux: it costs " in last
         assert "so this needs no setting." in last

@@ -119,7 +119,8 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
     assert f"{len(path)} probes, {len(path)} answered · " in printed
     echoes = ns.replay(ns.Delays.of([0.05] * 99, every=1.0), ["linux", "quic"])
     assert (
-        "No probe was lost (recordings that do not show losses: 1 of 2); half a loss is added."
+        "No probe was lost (recordings that do not show losses: 1 of 2); "
+        "the cost assumes half a loss."
     ) in " ".join(advise([replay, echoes]).paragraphs())
 
 

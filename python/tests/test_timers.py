@@ -247,7 +247,7 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     file.write_text("rtt_ms\n" + "20\n" * 60)
     (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
     paragraphs = recommended(path, ["mills", "linux"])
-    assert "No probe was lost; half a loss is added." in paragraphs
+    assert "No probe was lost; the cost assumes half a loss." in paragraphs
     assert "These are one-way delays." in paragraphs
     assert "counts as 200 ms of waiting (10 median one-way delays, which are 5 round trips" in (
         paragraphs

@@ -354,7 +354,7 @@ fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
         let probes = u64::from(retransmissions.spurious[Cause::Tlp as usize]);
         let undone = transfer.ends[0].totals().sent.undone;
-        assert!(undone <= spurious - probes, "{undone} undone, {retransmissions:?}");
+        assert!(undone <= spurious - probes, "{undone} cuts were undone: {retransmissions:?}");
     });
 }
 
@@ -394,7 +394,7 @@ fn two_ends_connect_and_deliver_their_data_after_a_simultaneous_open() {
     assert!(
         ends.iter().all(|end| end.state() == TcpState::Established && end.unacknowledged() == 0)
     );
-    assert!(sent <= 12, "{sent} segments");
+    assert!(sent <= 12, "{sent} segments were sent");
 }
 
 #[test]

@@ -378,9 +378,9 @@ class _Candidates:
     allowed
         Estimators that may be chosen.
     first
-        Allowed estimators that are preferred to the others.
+        Allowed estimators that are preferred to the other allowed estimators.
     compared
-        Estimators that are compared with the others, but may not be chosen.
+        Estimators that are compared with the allowed estimators, but may not be chosen.
     """
 
     allowed: Sequence[str]

@@ -213,8 +213,8 @@ def _condition(ms: int, formats: set[str]) -> list[str]:
     elif any(name == _CAPTURE_OF_TCP or "qlog" in name for name in formats):
         receivers = "Receivers of TCP delay ACKs"
     return [
-        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. An rto_min of "
-        f"{ms} ms {needs}"
+        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, other systems by up to 200 ms. An rto_min "
+        f"of {ms} ms {needs}"
     ]
 
 

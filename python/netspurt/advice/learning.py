@@ -109,7 +109,7 @@ class Lessons:
         return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost by `prudent` is smallest. Of equal texts, return the first."""
+        """Return the text with the smallest cost by `prudent`; the first of several such texts."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _sums_and_terms(

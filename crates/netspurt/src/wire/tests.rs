@@ -413,7 +413,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 /// If the network card divides a packet after the capture, the length field of the captured packet
 /// may be zero. In this test, 60 octets of payload of each packet were captured.
 #[test]
-fn a_length_field_of_zero_gives_the_length_on_the_link() {
+fn if_the_length_field_is_zero_the_length_on_the_link_counts() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);

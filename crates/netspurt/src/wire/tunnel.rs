@@ -81,9 +81,9 @@ fn inside(packet: &[u8]) -> Option<&[u8]> {
     behind_headers(header, rest).filter(|inner| IpHead::of(inner).is_some())
 }
 
-/// The protocol that follows the header `head` of `packet`, its options and its extension headers.
-/// Also the offset at which this protocol begins. `None` if one of these headers is incomplete or
-/// is a fragment header.
+/// Returns the protocol that follows the header `head` of `packet`, its options and its extension
+/// headers. Also returns the offset at which this protocol begins. `None` if one of these headers
+/// is incomplete or is a fragment header.
 ///
 /// By default, Linux's IPv6 tunnels have an extension header: destination options with the tunnel
 /// encapsulation limit (RFC 2473 §4.1.1).

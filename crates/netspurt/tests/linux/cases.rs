@@ -271,8 +271,8 @@ fn zero_window(phase: Duration) -> Answers {
     found
 }
 
-/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first.
-/// The time from this ACK to the retransmission shows from which instant the timer counts.
+/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first
+/// segment. The time from this ACK to the retransmission shows from which instant the timer counts.
 fn restart(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(100));

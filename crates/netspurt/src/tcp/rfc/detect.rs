@@ -251,7 +251,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
+    /// Marks segments as lost, by the rules of the configured [`Recovery`]. Returns the time after
     /// which RACK must look again, or `None` if RACK need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();

@@ -278,7 +278,7 @@ mod tests {
 
     /// RFC 9293 §3.7.1 and RFC 6691 §2: the octets of options are subtracted from the MSS.
     #[test]
-    fn a_full_segment_has_the_smaller_mss_less_the_timestamps() {
+    fn a_full_segment_has_the_smaller_mss_minus_the_octets_of_timestamps() {
         let smss = |mss, timestamps, header_bytes| {
             let config = RfcConfig { ip_header_bytes: header_bytes, ..RfcConfig::rfc_2026() };
             let agreed = Agreed { timestamps, ..Agreed::default() };
@@ -291,7 +291,7 @@ mod tests {
 
     /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
     #[test]
-    fn free_room_and_the_option_limit_the_sack_blocks_of_a_segment() {
+    fn the_free_room_and_the_size_of_the_option_field_limit_the_number_of_sack_blocks() {
         let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
             assert_eq!(header.sack_room_in(spare), room, "{spare}");

@@ -35,7 +35,7 @@ pub struct ConnectionInfo {
     pub pipe: u64,
     /// The state of the retransmission timer. Its rttvar does not include the timer's minimum.
     pub rto: RtoState,
-    /// Smoothed round trip to the nanosecond.
+    /// The smoothed round trip, exact to the nanosecond.
     pub srtt: Option<Duration>,
     /// The minimum round trip.
     pub min_rtt: Option<Duration>,

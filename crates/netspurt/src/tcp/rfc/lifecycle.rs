@@ -6,8 +6,7 @@ use crate::units::{Duration, Time};
 use super::config::RfcConfig;
 use super::state::{Failure, TcpState};
 
-/// The state of a connection, how the connection was opened, why it failed, and when TIME-WAIT
-/// ends.
+/// The life of a connection: its state, how it was opened, why it failed, and when TIME-WAIT ends.
 #[derive(Debug)]
 pub(in crate::tcp) struct Lifecycle {
     state: TcpState,

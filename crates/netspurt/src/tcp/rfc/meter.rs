@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_segments_samples_the_older_one_or_both() {
+    fn an_ack_of_two_segments_gives_a_sample_of_the_older_segment_or_of_both() {
         let samples = |sampling| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -443,7 +443,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_does() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_one() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);

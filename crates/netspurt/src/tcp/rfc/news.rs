@@ -11,9 +11,9 @@ use super::sent_segment::SentSegment;
 /// The fields of a segment that concern the sending half.
 pub(super) struct AckSegment<'a> {
     pub(super) segment: &'a Segment,
-    /// The peer's octet at which the segment begins.
+    /// The number of the peer's octet at which the segment begins.
     pub(super) seq: u64,
-    /// Our octet that the peer expects next.
+    /// The number of our octet that the peer expects next.
     pub(super) ack: u64,
     /// The peer's window in octets.
     pub(super) window: u64,

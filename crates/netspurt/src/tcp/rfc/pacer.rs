@@ -73,8 +73,8 @@ pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<Bit
 mod tests {
     use super::*;
 
-    /// Linux's ratios: a round trip has room for two cwnd below half of ssthresh, and for 1.2 cwnd
-    /// otherwise.
+    /// Linux's ratios: a round trip has room for two cwnd while cwnd is below half of ssthresh, and
+    /// otherwise for 1.2 cwnd.
     #[test]
     fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));

@@ -474,7 +474,7 @@ mod tests {
 
     /// The expected values were measured on Linux 6.18 on a TUN device, with 40 octets of headers.
     #[test]
-    fn a_packet_takes_a_small_buffer_a_power_of_two_or_whole_pages() {
+    fn the_buffer_of_a_packet_is_small_or_a_power_of_two_or_consists_of_whole_pages() {
         let memory = |payload: u64| truesize(40 + payload);
         assert_eq!((memory(1), memory(152), memory(153), memory(600)), (832, 832, 1280, 1280));
         assert_eq!((memory(601), memory(1460), memory(2000)), (2304, 2304, 4352));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_has_room_behind_a_datagram_unless_it_consists_of_pages() {
+    fn a_datagram_leaves_room_in_its_buffer_unless_the_buffer_consists_of_pages() {
         assert_eq!((room_behind(41), room_behind(192), room_behind(193)), (151, 0, 447));
         assert_eq!((room_behind(3712), room_behind(3713)), (0, 0));
     }

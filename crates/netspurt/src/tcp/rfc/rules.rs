@@ -43,8 +43,8 @@ pub struct CwndRules {
     /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
     /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
-    /// The report of a duplicate counts as the delivery of a segment: for proportional rate
-    /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
+    /// For proportional rate reduction and for the growth of cwnd, the report of a duplicate counts
+    /// as the delivery of a segment (`tcp_dsack_seen`).
     ///
     /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
     /// DeliveredData; in the RFC only octets that arrive for the first time count.
@@ -59,7 +59,7 @@ pub struct CwndRules {
     /// acknowledges was sent before cwnd was last full.
     pub validation: bool,
     /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd. The
-    /// condition is that a segment was once overtaken by more than `dup_thresh` others
+    /// condition is that a segment was once overtaken by more than `dup_thresh` other segments
     /// (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark (a reduction of cwnd because of a congestion mark) ends with an ACK that

@@ -337,7 +337,7 @@ mod tests {
     /// RFC 8985 §8: RACK's timer and the timer of tail loss probes are never armed at the same
     /// time.
     #[test]
-    fn while_racks_timer_runs_no_tail_loss_probe_is_armed() {
+    fn while_the_timer_of_rack_runs_no_tail_loss_probe_is_armed() {
         let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         timers.arm_tail_probe(wait, now);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn after_24_days_a_timestamp_outdates_nothing() {
+    fn a_timestamp_that_came_more_than_24_days_ago_shows_no_old_duplicate() {
         let newest = PeerStamp::new(100, at(0));
         let day = 86_400_000;
         assert!(newest.outdates(99, at(24 * day)) && !newest.outdates(100, at(1)));

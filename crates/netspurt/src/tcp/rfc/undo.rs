@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_reports_prove_nothing_on_a_path_that_duplicates() {
+    fn reports_of_duplicates_prove_nothing_on_a_path_that_duplicates_segments() {
         let mut watch = after_cut(&[2000]);
         watch.take_report((5000, 6000));
         watch.take_report((1000, 2000));
@@ -399,7 +399,7 @@ mod tests {
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
     /// retransmissions are outstanding.
     #[test]
-    fn an_earlier_repairs_timestamp_counts_while_its_retransmissions_are_outstanding() {
+    fn the_timestamp_of_an_earlier_repair_counts_while_its_retransmissions_are_outstanding() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let after_second_cut = |has_copies| {
             let mut watch = after_cut(&[2000]);
