@@ -257,8 +257,8 @@ impl Present {
 
 /// One transmission of a segment, in 64 bytes: one cache line.
 ///
-/// Options that no segment carries together share memory: ns-2's [`stamp`](Self::stamp), timestamps
-/// and the fourth SACK block share one field, and a SYN's options and the other SACK blocks share
+/// Options that no segment carries together share memory. ns-2's [`stamp`](Self::stamp), timestamps
+/// and the fourth SACK block share one field. A SYN's options and the first three SACK blocks share
 /// other fields.
 ///
 /// ```

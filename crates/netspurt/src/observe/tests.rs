@@ -140,7 +140,7 @@ fn only_a_retransmission_of_a_whole_segment_replaces_the_stored_value() {
 }
 
 #[test]
-fn a_dividing_direction_divides_a_segment_at_blocks_and_retransmissions() {
+fn a_dividing_direction_divides_segments_where_blocks_and_retransmissions_begin_or_end() {
     let mut way: OneWay = OneWay::new(Sequence::default()).dividing();
     way.sent(at(0), &Segment { len: 1000, ..data(1) }, ());
     let answer = way.answered(at(30), &ack(1, &[(401, 601)]));
@@ -202,7 +202,7 @@ fn the_number_of_followed_segments_is_bounded() {
 }
 
 #[test]
-fn a_connection_without_a_beginning_is_followed_from_either_side() {
+fn a_connection_whose_beginning_was_not_seen_is_followed_from_either_side() {
     let mut seen = TwoWay::default();
     let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
     seen.take(Side::To, at(0), &answer(500, 7000));
@@ -269,7 +269,7 @@ fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing 
 }
 
 #[test]
-fn packets_between_two_ends_are_one_connection_until_another_syn() {
+fn packets_between_two_ends_are_one_connection_until_another_syn_comes() {
     let mut flows: Flows<()> = Flows::new(Lifetimes::default());
     let both = Flags::SYN.with(Flags::ACK);
     let mut of = |packet: &Passing| {
@@ -296,7 +296,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
 
 /// A host may answer the first SYN with a reset, and take the second.
 #[test]
-fn a_connection_whose_syn_is_sent_again_after_a_reset_is_open() {
+fn if_a_syn_is_sent_again_after_a_reset_its_connection_is_open() {
     let both = Flags::SYN.with(Flags::ACK);
     let mut flows: Flows<()> = Flows::new(Lifetimes::default());
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
@@ -462,7 +462,7 @@ proptest! {
     /// For any packets, the outstanding segments are in order and end above the acknowledged
     /// octets.
     #[test]
-    fn any_segments_leave_the_state_consistent(
+    fn the_state_stays_consistent_after_any_segments(
         segments in prop::collection::vec(
             (any::<bool>(), 0_u32..400, 0_u16..60, 0_u32..400, any::<u8>(), 0_u32..400), 0..120
         ),

@@ -236,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_a_ratio_panic(text in "[0-9./ -]{0,24}|.{0,8}") {
+        fn no_text_makes_the_parser_of_ratios_panic(text in "[0-9./ -]{0,24}|.{0,8}") {
             let _ = text.parse::<Ratio>();
         }
 

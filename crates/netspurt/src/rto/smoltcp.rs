@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_the_mean_and_four_variations_or_the_margin_within_its_bounds() {
+    fn the_timer_is_the_mean_plus_four_variations_or_the_margin_and_stays_within_its_bounds() {
         let old = SmoltcpConfig { min: MS * 10, max: MS * 10_000, ..SmoltcpConfig::default() };
         assert_eq!(after(old, &[101, 180, 60]).rto(), MS * (105 + 4 * 57));
         assert_eq!(after(old, &[0; 30]).rto(), MS * 10);

@@ -89,7 +89,7 @@ fn three_glitches_cause_one_to_three_runs_of_long_delays() {
 }
 
 #[test]
-fn the_notes_mention_glitches_and_the_effect_of_lengths_only_if_present() {
+fn the_notes_mention_glitches_and_the_effect_of_lengths_only_if_there_are_any() {
     let notes = |row: Row| row.surrogate(Structure::Glitches, 5).unwrap().notes;
     let plain = notes(Row { cov: 0.7, glitches: 0, ..Row::default() });
     assert_eq!(plain.len(), 1, "{plain:?}");

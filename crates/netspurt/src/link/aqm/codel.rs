@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn drop_gaps_shrink_with_the_square_root_of_the_count() {
+    fn the_gaps_between_drops_shrink_with_the_square_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // The expected gaps are 100 ms divided by 1, √2 = 1.41421356…, √3 = 1.73205080…, and 2.
