@@ -74,7 +74,7 @@ impl Chance {
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963) for losses in bursts. The state may
-/// change at each step; there is one step per frame or per span of time.
+/// change at each step. There is one step per frame or per span of time.
 #[derive(Clone, Debug)]
 struct Bursts {
     /// Whether the present state is the bad state.

@@ -34,7 +34,8 @@ pub struct ConnectionSum {
     /// The time from the first SYN until the opener had read all replies. The value is `None` if
     /// the opener did not read all replies, or if there are no replies.
     pub response: Option<Duration>,
-    /// The results of each end as a sender; the opener (the end that sent the first SYN) is first.
+    /// The results of each end as a sender. The opener (the end that sent the first SYN) comes
+    /// first.
     pub ends: [FlowSum; 2],
 }
 

@@ -1,6 +1,6 @@
-//! The retransmission timer of Linux 6. The timer is srtt + rttvar. srtt is the smoothed mean of
-//! the round trips, and rttvar is a measure of their deviation. rttvar rises immediately, and falls
-//! only at the end of a round trip.
+//! The retransmission timer of Linux 6. The timer is srtt + rttvar. In this sum, srtt is the
+//! smoothed mean of the round trips, and rttvar is a measure of their deviation. The value of
+//! rttvar rises immediately, and falls only at the end of a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};

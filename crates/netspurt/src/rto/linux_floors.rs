@@ -41,7 +41,7 @@ pub struct LinuxFloors<const N: usize> {
 }
 
 impl<const N: usize> LinuxFloors<N> {
-    /// The values after `sample`. The argument `before` has the values before the sample; it is
+    /// The values after `sample`. The argument `before` has the values before the sample, or is
     /// `None` for the first sample. `floors` are the minimums.
     pub fn sampled(before: Option<Self>, sample: &RttSample, floors: &[Duration; N]) -> Self {
         let (rtt, round) = (sample.rtt.whole_units(MICROSECOND), sample.round);

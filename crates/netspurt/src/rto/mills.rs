@@ -72,8 +72,8 @@ impl Keys for MillsConfig {
 }
 
 impl MillsConfig {
-    /// The constants to which RFC 889 §3.3 compares its proposal: the weight 7/8 for samples above
-    /// and below the estimate.
+    /// The constants with which RFC 889 §3.3 compares its proposal: the weight is 7/8 for samples
+    /// above and below the estimate.
     pub fn single_gain() -> Self {
         Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
     }

@@ -113,7 +113,7 @@ impl EstimatorConfig {
         Ok((config, given))
     }
 
-    /// The foreign timer that `text` names; `name` is the beginning of the text.
+    /// The foreign timer that `text` names. The argument `name` is the beginning of the text.
     fn foreign(name: &str, text: &str) -> Result<Self, EstimatorError> {
         match FOREIGN_TIMERS.find(text.trim()) {
             Some(Ok(timer)) => Ok(Self::Foreign(ForeignConfig::of(timer))),

@@ -1,6 +1,6 @@
 //! Tests of the shim, a retransmission timer at a host's edge. Its timer is an algorithm such as
-//! RFC 6298, or Super Fast Retransmit (`sfr`), which stops when a given number of octets, the
-//! cutout, is acknowledged.
+//! RFC 6298, or Super Fast Retransmit (`sfr`). Super Fast Retransmit stops when a given number of
+//! octets is acknowledged. This number is called the cutout.
 
 use super::*;
 use crate::ids::EndId;

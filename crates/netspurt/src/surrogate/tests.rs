@@ -34,8 +34,8 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 
 #[test]
 fn every_structure_fits_the_row_and_differs_from_the_next_one() {
-    // The first three rows have the spread and the losses of rows in RFC 889's second table: of the
-    // row with the least spread, of the row with the greatest spread, and of the row with the most
+    // The first three rows have the spread and the losses of three rows in RFC 889's second table:
+    // the row with the least spread, the row with the greatest spread, and the row with the most
     // losses. In the fourth row, the mixed lengths alone spread the delays further than the row
     // allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {

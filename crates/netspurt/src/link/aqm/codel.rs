@@ -60,8 +60,9 @@ struct Head {
     above: bool,
 }
 
-/// If this many intervals have passed since the instant at which the next drop would have come, the
-/// drop rate is forgotten: `count` starts with 1 (RFC 8289 §5.5, `deque`).
+/// Outside the dropping state, CoDel remembers the instant at which the next drop would have come.
+/// If this many intervals have passed since that instant, CoDel forgets the drop rate: `count`
+/// starts with 1 (RFC 8289 §5.5, `deque`).
 const MEMORY: u64 = 16;
 
 impl State {

@@ -63,9 +63,9 @@ impl Pie {
         self.config.ecn
     }
 
-    /// Called when a frame has left the queue after the time `sojourn`; `empty` says whether the
-    /// queue is now empty. If a departure and an update are due at the same instant, the departure
-    /// comes first.
+    /// Called when a frame has left the queue after the time `sojourn`. The flag `empty` says
+    /// whether the queue is now empty. If a departure and an update are due at the same instant,
+    /// the departure comes first.
     pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
