@@ -322,7 +322,7 @@ fn a_connection_goes_on_after_a_reset_without_effect() {
     // After the reset of one side, the other side's segments may still be on their way.
     assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
     assert_eq!(of(passing(606, 80, 4000, Flags::ACK, (1 << 29) + 1000)), 0);
-    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "far, after the end");
+    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "a far number after the end");
 }
 
 /// The captured packets may lack the SYN of the second connection between two ends.
@@ -340,9 +340,9 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     assert_eq!(of(passing(4, 80, 4000, fin, 1 << 29)), 1);
     assert_eq!(of(passing(5, 80, 4000, Flags::ACK, 0)), 1, "still open");
     assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
-    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "near");
+    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "a near number");
     assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
-    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "far, after the end");
+    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "a far number after the end");
 }
 
 /// RFC 9293 §3.5 describes a connection that both ends open at the same time.
@@ -367,7 +367,7 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
     let fin = Flags::FIN.with(Flags::ACK);
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     assert_eq!(of(passing(0, 1, 2, Flags::ACK, 0)), 0);
-    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but alive");
+    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but not retired");
     assert_eq!(of(passing(1200, 2, 1, fin, 0)), 0, "half closed, idle");
     assert_eq!(of(passing(1201, 1, 2, fin, 0)), 0);
     assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "closed");

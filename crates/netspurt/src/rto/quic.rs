@@ -236,9 +236,9 @@ mod tests {
         assert!(early.handshake_done);
     }
 
-    /// RFC 9002 §6.2.2: with an initial round trip of 333 ms the first timer is about a second.
-    /// §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress ends the
-    /// backoff.
+    /// RFC 9002 §6.2.2: with an initial round trip of 333 ms, the first timer is about a second.
+    /// RFC 9002 §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress
+    /// ends the backoff.
     #[test]
     fn timeouts_double_the_timer_until_an_acknowledgment_makes_progress() {
         let mut timer = Quic::new(QuicConfig::default());

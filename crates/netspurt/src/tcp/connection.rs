@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Accepts more octets to send; `octets` is their number. They are sent when cwnd and the
+    /// Accepts more octets to send. Their number is `octets`. They are sent when cwnd and the
     /// peer's window allow it. Opens the connection if it is not open. A connection that was closed
     /// or has ended accepts no octets.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
