@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_repair_sets_cwnd_by_its_phase_and_the_burst_limit() {
+    fn at_the_end_of_a_repair_its_phase_and_the_burst_limit_determine_cwnd() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -314,7 +314,7 @@ mod tests {
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
     /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn undoing_a_cut_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
+    fn an_undo_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);
