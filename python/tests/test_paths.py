@@ -213,7 +213,7 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_and_losses(
 
 
 def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_path: Path) -> None:
-    refused(netspurt("delays", "surrogate"), "name one of RFC 889's", "--mean and --cov")
+    refused(netspurt("delays", "surrogate"), "name a row of RFC 889's", "--mean and --cov")
     refused(netspurt("delays", "surrogate", "MIT"), "no row is called 'MIT'; the rows are DCN5")
     refused(netspurt("delays", "surrogate", "UCL", "--cov", "0.3"), "leave out --mean and --cov")
     words = ("--mean", "200ms", "--cov", "0.5", "--probes", "100", "--lost", "7")

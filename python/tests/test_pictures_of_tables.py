@@ -146,7 +146,7 @@ def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
     with pytest.raises(ValueError, match=r"no packet waited in a queue in t"):
         picture(run, "queue", View(end=2.0))
-    with pytest.raises(ValueError, match=r"transmission$"):
+    with pytest.raises(ValueError, match=r"queue$"):
         picture(Tables(queue(*lengths("l", 1, 0)), drops()), "queue")
     assert marked(picture(run, "queue", View(link="l", end=2.0)), Polyline)["l forward"].y[1] == 1
 

@@ -57,8 +57,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     Raises
     ------
     ValueError
-        If the recording lacks times or replies, if it is smoothed or too long, or if `outage` is
-        below 1.
+        If the recording lacks times or replies, or is smoothed or too long, or `outage` is below 1.
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: write at least 1 lost probe")
