@@ -3,8 +3,8 @@
 The contract has the rules that each algorithm must keep.
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
-smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
-`netspurt.estimators`. Installed packages offer algorithms as entry points of the group
+smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm as it names an
+estimator: see `netspurt.estimators`. Installed packages offer algorithms as entry points of the group
 ``netspurt.congestion``.
 """
 
@@ -294,7 +294,7 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     "an instance does not change another instance": _stands_alone,
     "after an ACK, cwnd is at least one segment": _keeps_a_segment,
     "without congestion, cwnd grows": _grows_without_congestion,
-    "after congestion, ssthresh is at least one segment, in octets": _answers_congestion,
+    "after congestion, ssthresh is a number of octets, at least one segment": _answers_congestion,
     "after a timeout, cwnd grows again": _grows_again,
     "it works with unknown round trips, and with round trips of a microsecond and of a day": (
         _survives_extremes

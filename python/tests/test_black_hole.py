@@ -151,7 +151,7 @@ def test_packets_above_the_mss_count_as_segments_of_the_mss() -> None:
     assert holes([{**one, "acked_bytes_max": 1460} for one in again]) == []
 
 
-def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
+def test_duplicate_acks_exclude_a_black_hole_if_sack_is_off() -> None:
     again = [lost(0.5, cause="fast"), *THREE]
     assert len(holes(again)) == 1
     assert holes(again, sack_permitted=False) == []
@@ -159,7 +159,7 @@ def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("field", [{"cause": "syn"}, {"cause": "too-big"}, {"verdict": "spurious"}])
-def test_syns_and_too_big_or_spurious_retransmissions_show_no_black_hole(
+def test_a_syn_a_reported_packet_or_a_spurious_retransmission_shows_no_black_hole(
     field: dict[str, Any],
 ) -> None:
     assert holes([lost(1, **field), *THREE[1:]]) == []

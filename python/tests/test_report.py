@@ -163,11 +163,11 @@ def test_a_page_first_says_when_transfers_finished(early: Path, netspurt: Comman
     ]
     netspurt("run", "requests", "--set", "stop='300 ms'", "--out", "cut")
     assert answers("cut")[0].startswith("The run stopped after 300 ms, before the requests ended.")
-    longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "patient")
+    longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "one-second")
     netspurt("run", "early-timeout", *longer)
-    first, *_ = answers(early, "patient")
+    first, *_ = answers(early, "one-second")
     assert first == (
-        "transfer: patient finishes first, after 22.089 s; early finishes after 50.110 s "
+        "transfer: one-second finishes first, after 22.089 s; early finishes after 50.110 s "
         "(2.27 times as long)."
     )
 
@@ -380,7 +380,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_from_netspurt_compare(
+def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
     early: Path, netspurt: Command
 ) -> None:
     changes = {"flows.transfer.tcp.rto.min": "1 s"}
@@ -442,7 +442,7 @@ def test_the_page_of_a_run_without_losses_says_that_nothing_was_lost(netspurt: C
     assert "No packet was lost." in text
 
 
-def test_a_page_has_the_timers_of_its_replay_or_of_the_option_estimator(
+def test_a_page_has_the_timers_of_its_replay_or_those_that_the_user_names(
     netspurt: Command,
 ) -> None:
     ping = ROOT / "data" / "ping.txt"

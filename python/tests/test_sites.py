@@ -503,7 +503,7 @@ def test_a_cause_that_occurred_once_is_counted_in_the_singular(
 ) -> None:
     (tmp_path / "one.csv").write_text("site,idle_s,idle_for\nnear,0.3,loss\n")
     result = netspurt("sites", "one.csv")
-    assert "near: 1 time loss detection: a retransmission ended" in " ".join(result.stdout.split())
+    assert "near: in 1 case, a retransmission ended" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_a_study_whose_cases_did_not_all_end_is_refused() -> None:
 # Delays.
 
 
-def test_a_delay_causes_spurious_retransmissions_if_the_nearest_constant_delay_causes_them() -> (
+def test_a_delay_is_judged_by_the_nearest_constant_delay() -> (
     None
 ):
     bands = Bands(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, True, False]))
@@ -326,7 +326,7 @@ def test_a_probe_is_outstanding_until_its_answer_comes_and_a_lost_probe_for_30_s
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )
-def test_equal_delays_after_each_expected_loss_reveal_the_give_up_time(
+def test_the_give_up_time_is_known_if_the_next_probe_is_equally_late_after_each_loss(
     rtt: list[float], sent: list[float], lost: str, wait: float | None
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})

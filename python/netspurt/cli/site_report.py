@@ -156,7 +156,7 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     yield from _table(heads, rows, range(1, 5))
     for name, causes in waited.items():
         for cause, count in sorted(causes.items(), key=lambda one: -one[1]):
-            yield from folded(f"{name}: {counted(count, 'time')} {IN_WORDS[cause]}")
+            yield from folded(f"{name}: in {counted(count, 'case')}, {IN_WORDS[cause]}")
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(

@@ -122,7 +122,7 @@ fn a_fragment_that_comes_when_the_timer_fires_begins_another_datagram() {
 }
 
 #[test]
-fn a_duplicate_fragment_adds_nothing_and_a_duplicate_of_a_complete_datagram_times_out() {
+fn a_duplicate_fragment_of_a_complete_datagram_waits_in_vain_and_times_out() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     for part in [parts[0], parts[0], parts[1]] {
