@@ -4,8 +4,8 @@ The contract has the rules that each algorithm must keep.
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
 smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm as it names an
-estimator: see `netspurt.estimators`. Installed packages offer algorithms as entry points of the group
-``netspurt.congestion``.
+estimator: see `netspurt.estimators`. Installed packages offer algorithms as entry points of the
+group ``netspurt.congestion``.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return a case of ns-2 as a scenario. Settings that the case lacks are taken from `drive.CASE`."""
+    """Return a case of ns-2 as a scenario. `drive.CASE` has the defaults of a case."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():

@@ -244,9 +244,7 @@ def test_a_study_whose_cases_did_not_all_end_is_refused() -> None:
 # Delays.
 
 
-def test_a_delay_is_judged_by_the_nearest_constant_delay() -> (
-    None
-):
+def test_a_delay_is_judged_by_the_nearest_constant_delay() -> None:
     bands = Bands(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, True, False]))
     delays = np.array([0.0, 0.149, 0.151, 0.25, 0.349, 0.351, 9.0, 0.2])
     assert bands.share(delays) == 4 / 8
