@@ -115,8 +115,9 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
     }
     let late = whole(&stats["late_packets"]).unwrap_or(0);
     if late > 0 {
-        delays.notes.push(format!(
-            "{late} replies came out of order: irtt calls these late, but they count as received"
-        ));
+        let replies = if late == 1 { "reply" } else { "replies" };
+        delays
+            .notes
+            .push(format!("received, but out of order: {late} {replies}, which irtt calls late"));
     }
 }

@@ -163,10 +163,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let mut delays = Delays::new(name, "nping (ICMP)");
         delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
-            delays.notes.push(format!(
-                "{errors} packets are other messages, such as ICMP errors: they do not count as \
-                 replies"
-            ));
+            let packets_are = match errors {
+                1 => "1 packet is another message".to_owned(),
+                several => format!("{several} packets are other messages"),
+            };
+            delays
+                .notes
+                .push(format!("{packets_are}, such as an ICMP error, and not counted as a reply"));
         }
         let range = results.tally.ends();
         results.tally.finish(&mut delays, range, hints.interval)?;

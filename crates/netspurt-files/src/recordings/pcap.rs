@@ -255,7 +255,7 @@ pub(super) fn parse(
         reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
     if contents.untimed > 0 {
-        let why = format!("{} packets without a time are not used", contents.untimed);
+        let why = format!("packets without a time, which are not used: {}", contents.untimed);
         reading.malformed.push(Malformed::new(1, "", why));
     }
     if reading.recordings.is_empty() {

@@ -191,15 +191,19 @@ impl Document {
             }
             return slip;
         };
-        let path = path_to(TreeNode::Table(tree.as_table()), &span);
+        let incomplete = error.message.starts_with("missing field");
+        // An error about the whole file has no place.
+        let at_top = incomplete && error.span.is_none();
+        let path = match at_top {
+            true => Vec::new(),
+            false => path_to(TreeNode::Table(tree.as_table()), &span),
+        };
         let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is not a word"), words(text, &span))
         } else {
             reword(&error.message, written)
         };
         let key = error.message.starts_with("unknown field");
-        let incomplete = error.message.starts_with("missing field");
-        let at_top = incomplete && path.is_empty();
         let fix = if at_top { format!("{fix} before the first table") } else { fix };
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }

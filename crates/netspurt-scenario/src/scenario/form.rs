@@ -66,7 +66,9 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
         ReadError { message, span: error.span(), in_value: false }
     })?;
     let span = table.span();
-    T::deserialize(FormNode::of_text(DeValue::Table(table.into_inner()), span)?)
+    let whole = FormNode::of_text(DeValue::Table(table.into_inner()), span)?;
+    // The span of the whole document is that of one of its tables.
+    T::deserialize(FormNode { span: None, ..whole })
 }
 
 /// Reads a table of values.

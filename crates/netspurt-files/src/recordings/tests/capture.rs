@@ -313,7 +313,7 @@ fn packets_without_a_time_give_no_samples_and_are_reported() {
     }
     let reading = all(&file);
     assert_eq!(reading.recordings.len(), 1);
-    assert_eq!(reading.malformed[0].why, "2 packets without a time are not used");
+    assert_eq!(reading.malformed[0].why, "packets without a time, which are not used: 2");
 }
 
 #[test]
