@@ -173,7 +173,7 @@ def test_a_file_that_is_no_recording_is_an_error_without_a_row(
     assert result.stderr.startswith("error: ")
 
 
-def test_bursts_of_long_delays_and_fitted_lines_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
+def test_fitted_lines_and_bursts_of_long_delays_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     file = ROOT / "data" / "probe.jsonl"
     (data,), cells = both("delays", "lengths", file)
     same(data["lines"], cells)

@@ -113,7 +113,7 @@ class ReplayLike(Protocol):
 #: The maximum number of timers in a picture.
 _MOST = len(_LOOKS)
 
-#: The maximum number of timers in a picture of a report's page. More lines would hide each other.
+#: The maximum number of timers in a picture on a page of a report. More lines would hide each other.
 MOST_OF_PAGE = 5
 
 
@@ -175,7 +175,7 @@ def _rows_of_crosses(
     height = min(_ROW, _ROWS / len(rows))
 
     def above(share: float) -> float:
-        """Return the value that lies above the axis by a share of the axis."""
+        """Return the value that lies above the end of the axis by `share` of the axis's length."""
         low, high = scale.low or 0.0, scale.high or 0.0
         return high * (high / low) ** share if scale.log else high + share * (high - low)
 
@@ -239,8 +239,7 @@ def _axis_end(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> fl
     return max(_FAR * float(np.nanmax(rtt)), shortest, *own)
 
 
-#: Only timers that are more than this many times as long as the longest delay may be beyond the
-#: axis.
+#: A timer may be beyond the axis only if it is longer than the longest delay times this factor.
 _FAR = 4.0
 
 #: The maximum number of triangles that show that a timer is beyond the axis.
@@ -378,7 +377,7 @@ def pareto(replay: ReplayLike, first: str = "") -> Picture:
     if others := len(replay.algorithms) - len(named):
         marks.append(_of_legend(f"{others} other timers", "square"))
     y = Scale("mean timer", "s", log=True)
-    name = "answers that were retransmitted spuriously"
+    name = "answered probes that were retransmitted spuriously"
     zeros = any(min(share.value, share.low) <= 0 for share in shares)
     x = Scale(name, "%", low=0.8 * least, log=True, zero=least if zeros else None)
     return Picture(tuple(marks), y, x)

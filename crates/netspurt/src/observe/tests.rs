@@ -94,7 +94,8 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// If SACK reported octets before, their ACK was delayed until the hole below them was filled.
+/// If SACK has already reported octets, their cumulative ACK comes only when the hole below them is
+/// filled, so it does not show the round trip.
 /// Linux marks these octets with `TCPCB_SACKED_ACKED`.
 #[test]
 fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
