@@ -113,7 +113,8 @@ class ReplayLike(Protocol):
 #: The maximum number of timers in a picture.
 _MOST = len(_LOOKS)
 
-#: The maximum number of timers in a picture on a page of a report. More lines would hide each other.
+#: The maximum number of timers in a picture on a page of a report. With more, lines would hide
+#: each other.
 MOST_OF_PAGE = 5
 
 
