@@ -1,9 +1,9 @@
 """Compares the kernel's TCP with the profile `linux-6`, on the same paths and seeds.
 
-``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
-running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
-``beside.json``. It takes about a minute. If the live run of a group is not valid
-(`docs/live.md`), the group is run again.
+``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` twice: with
+the running kernel at both ends, and in simulation. It writes ``beside.csv`` and ``beside.json``,
+and takes about a minute. If the live run of a group is not valid (`docs/live.md`), the group is run
+again.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
         late = run.live.lateness.max_ns / 1e6
         print(f"{scenario.name}: {late:.1f} ms late; run again", file=sys.stderr)
     raise RuntimeError(
-        f"{scenario.name}: none of {TRIES} runs was valid: repeat it on an idle machine"
+        f"{scenario.name}: none of {TRIES} runs was valid: run the program on an idle machine"
     )
 
 

@@ -1,4 +1,4 @@
-"""Compares the kernel's TCP with `linux-6` in twenty conversations with losses in several replies.
+"""Compares the kernel's TCP with the profile `linux-6`, in twenty conversations with losses.
 
 ``.venv/bin/python authorities/linux/conversations.py`` runs each conversation five times on the
 running kernel. It writes ``conversations.csv``: when each reply was complete, in milliseconds from

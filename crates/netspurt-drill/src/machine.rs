@@ -15,9 +15,9 @@ use crate::world::DrillWorld;
 /// The longest virtual time for which a thread waits for a packet or for the return of a call. If
 /// no event has happened by then, no event will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The maximum number of times that one thread checks whether the other thread is ready, and the
-/// maximum real time between two checks.
+/// The maximum number of times that one thread checks whether the other thread is ready.
 const CHECKS_MAX: u32 = 2000;
+/// The maximum real time between two of these checks.
 const CHECK_INTERVAL: RealSpan = RealSpan::from_micros(500);
 
 /// A world that several threads use, one at a time.

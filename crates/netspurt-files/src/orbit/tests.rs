@@ -118,7 +118,7 @@ fn passes_over_the_equator_have_the_analytic_durations_and_distances() {
 }
 
 #[test]
-fn rise_and_set_are_found_within_a_millisecond() {
+fn the_instants_of_rise_and_set_are_found_within_a_millisecond() {
     let both = path(&[site(52.5, 13.4, 10.0), circular(550.0, 53.0, 100.0)]);
     let passes = day(30).passes(&both).unwrap();
     assert!(passes.len() > 3, "{passes:?}");
@@ -262,7 +262,7 @@ mod bad_input {
         let error = low.elements("low").unwrap_err().to_string();
         assert!(error.contains("inside the Earth") && error.contains("20 km below"), "{error}");
         let swapped = Heights { apogee: 351.0, perigee: 356.0, ..Heights::default() };
-        assert!(swapped.elements("mir").unwrap_err().to_string().contains("exchange them"));
+        assert!(swapped.elements("mir").unwrap_err().to_string().contains("exchange these two"));
     }
 
     #[test]

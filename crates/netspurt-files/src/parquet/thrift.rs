@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_known_field_is_refused_if_its_type_is_not_the_defined_one() {
-        assert!(!ends(&[0x18, 1, b'a', 0]), "a text for a number");
-        assert!(!ends(&[0x29, 0x15, 4, 0]), "numbers for texts");
+        assert!(!ends(&[0x18, 1, b'a', 0]), "a text in place of a number");
+        assert!(!ends(&[0x29, 0x15, 4, 0]), "numbers in place of texts");
         assert!(!ends(&[0x05, 0x82, 0x80, 0x08, 4, 0]), "an id beyond 16 bits");
     }
 

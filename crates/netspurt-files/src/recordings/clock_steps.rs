@@ -143,14 +143,14 @@ impl ClockSteps {
                  it, so it was computed from their times"
             )),
             lone => notes.push(format!(
-                "{lone} times of sending, the first of them of probe {first}, do not fit the times \
-                 of the probes beside them, so they were computed from the times of these probes"
+                "{lone} times of sending do not fit the times of the probes beside them, so they \
+                 were computed from the times of those probes; the first is the time of probe {first}"
             )),
         }
     }
 }
 
-/// Whether some time of sending of the probes `first..=last` goes back.
+/// Whether any of the probes `first..=last` has a time of sending that is a step back.
 fn has_step_back(slots: &Slots, (first, last): (u64, u64)) -> bool {
     let mut latest = i64::MIN;
     slots.iter().filter(|(number, _)| (first..=last).contains(number)).any(|(_, slot)| {

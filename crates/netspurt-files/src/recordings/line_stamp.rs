@@ -44,8 +44,9 @@ const DIGITS_MIN: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
-    /// The first timestamp that cannot be read, and the reason.
+    /// The first timestamp that cannot be read.
     first: String,
+    /// Why the first timestamp cannot be read.
     why: &'static str,
 }
 

@@ -150,9 +150,9 @@ struct Contents {
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
-    /// The number of packets without IP or of an unknown link type, and the number of IP packets
-    /// that are neither TCP nor an echo.
+    /// The number of packets without IP or of an unknown link type.
     unknown_links: u64,
+    /// The number of IP packets that are neither TCP nor an echo.
     other: u64,
     /// The number of packets without a time.
     untimed: u64,

@@ -28,7 +28,7 @@ struct ProbeRun {
     hops: BTreeMap<u64, (Tally, Option<String>)>,
     /// Why the run ended: the word in the last line, or a sentence if the file is cut off.
     end: Option<String>,
-    /// The number of late answers whose echo probes are in an earlier part, which was not read.
+    /// The number of late answers whose echo probes are in an earlier part that was not read.
     earlier: u64,
     /// The number of delays that were measured by the program's timestamps, and not by the
     /// kernel's.

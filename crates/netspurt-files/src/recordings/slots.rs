@@ -20,8 +20,9 @@ pub(super) struct ProbeSlot {
     pub late: bool,
 }
 
-/// The values that stand for an unknown delay and for an unknown time of sending.
+/// The value that stands for an unknown delay.
 const NO_RTT: u64 = u64::MAX;
+/// The value that stands for an unknown time of sending.
 const NO_TIME: i64 = i64::MIN;
 
 impl Default for ProbeSlot {

@@ -1,6 +1,6 @@
 //! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
-//! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what they
-//! write. The task's *pause* lasts from the connection's establishment to the first write.
+//! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what both of
+//! them write. The task's *pause* lasts from the connection's establishment to the first write.
 
 use std::collections::HashMap;
 use std::io;

@@ -421,7 +421,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
 }
 
 #[test]
-fn before_the_peers_first_packet_the_number_that_an_ack_acknowledges_is_not_changed() {
+fn until_the_peers_first_packet_is_read_acknowledgment_numbers_are_not_changed() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);

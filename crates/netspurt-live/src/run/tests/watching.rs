@@ -107,7 +107,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn sending_ends_of_flows_on_the_kernels_tcp_have_ledgers() {
+fn an_end_has_a_ledger_if_it_sends_data_and_its_flow_uses_the_kernels_tcp() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
