@@ -107,8 +107,8 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
         let first = received.saturating_sub(delays.duplicates);
         if (sent, first) != read {
             delays.notes.push(format!(
-                "irtt's statistics count {sent} sent and {first} received, but its list of round \
-                 trips has {} and {}",
+                "irtt's statistics count {sent} probes sent and {first} received, but its list of \
+                 round trips has {} probes and {} answers",
                 read.0, read.1
             ));
         }

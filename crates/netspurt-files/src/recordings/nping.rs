@@ -164,12 +164,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
             let packets_are = match errors {
-                1 => "1 packet is another message".to_owned(),
-                several => format!("{several} packets are other messages"),
+                1 => "1 packet is another message and does".to_owned(),
+                several => format!("{several} packets are other messages and do"),
             };
-            delays
-                .notes
-                .push(format!("{packets_are}, such as an ICMP error, and not counted as a reply"));
+            let why = "not count as a reply; such a message may be an ICMP error";
+            delays.notes.push(format!("{packets_are} {why}"));
         }
         let range = results.tally.ends();
         results.tally.finish(&mut delays, range, hints.interval)?;

@@ -80,16 +80,16 @@ impl Trips {
             delays.probes.push(probe);
         }
         delays.notes.push(
-            "a sample for each ACK of new octets: the round trip of the oldest segment that it \
-             newly acknowledges, with the whole delay of a delayed ACK (`netspurt explain` times \
-             the newest segment); losses are not recorded"
+            "an ACK of new octets gives a sample: the round trip of the oldest segment that the \
+             ACK newly acknowledges (`netspurt explain` times the newest segment); the delay of a \
+             delayed ACK is part of this round trip; losses are not recorded"
                 .into(),
         );
         if set_back > 0 {
             delays.notes.push(format!(
-                "the times of the capture go back; samples whose time of sending is therefore the \
-                 latest time so far: {set_back}; if the clock was not set back, sort the packets \
-                 first: reordercap FILE NEW"
+                "the times of the capture go back; samples whose time of sending was therefore \
+                 moved to the latest time so far: {set_back}; if the clock was not set back, sort \
+                 the packets of the capture: reordercap FILE NEW"
             ));
         }
         if self.copies > 0 {
