@@ -376,7 +376,7 @@ fn the_probing_ends_if_the_watcher_has_ended() {
 }
 
 #[test]
-fn the_first_answer_to_an_unanswered_echo_probe_is_late_and_any_other_is_a_duplicate() {
+fn the_first_answer_to_an_unanswered_echo_probe_is_late_and_further_answers_are_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());
