@@ -206,8 +206,9 @@ fn wall() -> Stopwatch {
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
 }
 
-/// The length of one wait for cancelled chunks, and the maximum number of waits.
+/// The length of one wait for cancelled chunks.
 const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
+/// The maximum number of such waits.
 const WAITS: u32 = 250;
 
 /// An engine that runs a sweep on the threads of this process.

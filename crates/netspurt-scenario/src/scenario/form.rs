@@ -67,7 +67,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     })?;
     let span = table.span();
     let whole = FormNode::of_text(DeValue::Table(table.into_inner()), span)?;
-    // The span of the whole document is that of one of its tables.
+    // The parser gives the whole document the span of one of its tables, so this span is not used.
     T::deserialize(FormNode { span: None, ..whole })
 }
 

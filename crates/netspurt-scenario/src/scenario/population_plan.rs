@@ -232,7 +232,7 @@ fn distribution(
 fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
     if gap.mean().is_some_and(|mean| mean < GAP_NS_MIN) {
-        let message = format!("more than {} connections a second", 1e9 / GAP_NS_MIN);
+        let message = format!("more than {} connections arrive a second", 1e9 / GAP_NS_MIN);
         return Err(
             Problem::at(["populations", name, "arrivals"], message).fix("write a lower rate")
         );
@@ -255,9 +255,9 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// The number of segments without data that a load counts for one end of a connection. The first is
-/// in the handshake, the second acknowledges the other end's data, and the third ends the
-/// connection.
+/// The number of segments without data that a load counts for one end of a connection. The first
+/// segment is in the handshake, the second segment acknowledges the other end's data, and the third
+/// segment ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
 /// The number of connections per second that together use, on average, the share of a link's rate

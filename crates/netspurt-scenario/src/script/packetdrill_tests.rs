@@ -164,7 +164,7 @@ fn commands_of_a_script_set_switches() {
 }
 
 #[test]
-fn tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
+fn the_sysctl_tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
     let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
     let script = read(rmem).unwrap();
     assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
@@ -184,7 +184,7 @@ fn tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
 }
 
 #[test]
-fn tcp_recovery_0_turns_off_rack_in_the_profile_rfc_2026_but_not_in_linux_6() {
+fn the_sysctl_tcp_recovery_turns_off_rack_in_rfc_2026_but_not_in_linux_6() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -464,7 +464,7 @@ fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
 }
 
 #[test]
-fn tcp_info_has_the_busy_time_and_the_time_that_the_peers_window_limited() {
+fn tcp_info_says_how_long_the_sender_was_busy_and_how_long_the_window_limited_it() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000

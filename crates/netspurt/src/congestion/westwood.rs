@@ -51,8 +51,9 @@ pub struct Westwood {
     /// The estimated delivery rate, in octets per second.
     rate: Option<u64>,
     min_rtt: Option<Duration>,
-    /// When the present sample began, and the octets delivered from then on.
+    /// When the present sample began.
     since: Option<Time>,
+    /// The octets delivered since the present sample began.
     delivered: u64,
 }
 

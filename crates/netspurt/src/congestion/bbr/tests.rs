@@ -15,9 +15,11 @@ const SMSS: u64 = 1000;
 struct Flying {
     acked_at: u64,
     sent_at: u64,
-    /// `delivered`, `delivered_at` and `first_sent` of the [`Pipe`] when the segment was sent.
+    /// The field `delivered` of the [`Pipe`] when the segment was sent.
     delivered: u64,
+    /// The field `delivered_at` of the [`Pipe`] when the segment was sent.
     delivered_at: u64,
+    /// The field `first_sent` of the [`Pipe`] when the segment was sent.
     first_sent: u64,
 }
 
@@ -460,7 +462,7 @@ enum Step {
     Idle,
 }
 
-/// Any events, with values at the limits of their types among them.
+/// Any events. Some of them have values at the limits of their types.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
     let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];

@@ -95,8 +95,9 @@ struct AvoidanceStage {
     first: bool,
     /// `W_est`: the cwnd that Reno would have, in octets.
     reno: u64,
-    /// The remainders of the divisions for `reno` and for cwnd.
+    /// The remainder of the last division for `reno`.
     reno_remainder: u128,
+    /// The remainder of the last division for cwnd.
     remainder: u128,
 }
 

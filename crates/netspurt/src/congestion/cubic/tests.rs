@@ -315,7 +315,7 @@ enum Step {
     Idle(u64),
 }
 
-/// Any events, with values at the limits of their types among them.
+/// Any events. Some of them have values at the limits of their types.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX / 4), 0..200_000_000u64, 0..1u64 << 45];
     let ack = (span.clone(), 0..1u64 << 20, span.clone(), prop::bool::weighted(0.9));

@@ -42,8 +42,9 @@ struct WholeStage {
     /// When the curve reaches its plateau, in 1024ths of a second after the jiffy `began`.
     k: u64,
     plateau: u64,
-    /// The cwnd that Reno would have, and the segments acknowledged since this value last grew.
+    /// The cwnd that Reno would have, in segments.
     reno: u64,
+    /// The number of segments that were acknowledged since `reno` last grew.
     acked: u64,
 }
 

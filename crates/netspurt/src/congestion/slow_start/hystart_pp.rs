@@ -84,8 +84,9 @@ pub(super) struct HyStartPp {
     config: HyStartPpConfig,
     /// The round ends when the acknowledgments reach this octet (windowEnd).
     window_end: Option<u64>,
-    /// The minimum round trips of the last round and of this round.
+    /// The minimum round trip of the last round.
     last_round: Option<Duration>,
+    /// The minimum round trip of this round so far.
     this_round: Option<Duration>,
     /// The number of round trips measured in this round.
     samples: u32,

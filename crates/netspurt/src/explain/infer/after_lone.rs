@@ -61,7 +61,8 @@ impl AfterLone {
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends before octet `right`. `only` says that no
-    /// other segment was retransmitted since the previous transmission of its octets.
+    /// other segment was retransmitted between this retransmission and the previous transmission of
+    /// its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,
