@@ -51,10 +51,10 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk as a tuple. The first value has the octets of the chunk's Parquet file.
-/// Four numbers of cases follow: the cases that are done, that exceeded a limit (cut), that were
-/// late, and that had errors. Then come the first error, with its case and its message, and the
-/// seconds that the cases took.
+/// The outcome of a chunk as a tuple. The first value is the Parquet file of the chunk, as octets.
+/// Four numbers of cases follow: done cases, cases that exceeded a limit (cut), late cases, and
+/// cases with errors. The next value is the first error, with its case and its message. The last
+/// value is the time that the cases took, in seconds.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {

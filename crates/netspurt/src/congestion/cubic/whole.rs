@@ -396,7 +396,7 @@ mod tests {
     /// first segment opens cwnd from 6 to 7 in slow start. After that, cwnd becomes 8 when 15 more
     /// segments are acknowledged.
     #[test]
-    fn a_timeout_clears_the_plateau_and_reno_opens_the_window() {
+    fn a_timeout_clears_the_plateau_and_then_the_window_grows_as_with_reno() {
         let mut cubic = cubic();
         let full = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Timeout, full.cwnd, SMSS, &full);

@@ -218,7 +218,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
     /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_by_two() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_or_by_two_in_css() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));

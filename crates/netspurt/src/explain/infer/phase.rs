@@ -61,9 +61,9 @@ pub struct Machine {
     /// In a loss phase: the number of retransmissions from `begun` on that no D-SACK block has
     /// reported.
     unreported: u32,
-    /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
-    /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux
-    /// has the same condition).
+    /// In a loss phase: whether the sender repaired nothing when the phase began. If so, the
+    /// arrival of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3;
+    /// Linux has the same condition).
     pub from_open: bool,
     /// In a loss phase: whether acknowledgments show that originals were still arriving.
     pub undone: bool,
@@ -71,7 +71,7 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an ACK of new octets shows that the timeout was spurious (RFC 5682
-    /// §2.1 step 3b). Then two conditions hold. Before this ACK, the sender sent no old octets
+    /// §2.1 step 3b). If so, two conditions hold. Before this ACK, the sender sent no old octets
     /// again except the segment that the timeout sent. The ACK covers octets above `again_to`, or
     /// new octets were sent before this ACK.
     accepted: bool,
