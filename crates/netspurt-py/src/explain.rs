@@ -127,9 +127,9 @@ pub struct PyExplaining {
 
 #[pymethods]
 impl PyExplaining {
-    /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. If
-    /// `segments` is true, packets are kept. If `connection` is given, only the packets of the
-    /// connection with this number are kept.
+    /// Opens the captures at `paths`. A capture may be compressed. The path `-` is the standard
+    /// input. If `segments` is true, packets are kept. If `connection` is given, only the packets
+    /// of the connection with this number are kept.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(

@@ -287,9 +287,9 @@ impl Document {
     /// Returns the setting that caused `problem`. The first of these rules that finds a setting
     /// decides:
     ///
-    /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
-    ///    the problem, also a setting below this path;
-    /// 2. a setting below a path of the problem.
+    /// 1. A setting at a path of the problem, or at a path above it. If the file lacks the path of
+    ///    the problem, a setting below this path also counts.
+    /// 2. A setting below a path of the problem.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {

@@ -45,8 +45,8 @@ pub(super) fn plan_populations(
 }
 
 /// Checks that a live run can have the population that uses the kernel's TCP. A live run has one
-/// pair of hosts, so a second population, or programs beside the population, are an error. A
-/// population that uses IPv6 is also an error.
+/// pair of hosts, so a second population is an error. Programs beside the population are also an
+/// error. A population that uses IPv6 is also an error.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);

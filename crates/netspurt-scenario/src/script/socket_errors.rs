@@ -14,8 +14,8 @@ pub(super) struct SocketErrors {
     returned: bool,
     /// Whether the peer had closed before it reset the connection.
     pub(super) reset_after_fin: bool,
-    /// The error that ICMP reported last (`sk_err_soft`). `SO_ERROR` returns it, and other calls
-    /// return it if the connection times out.
+    /// The error that ICMP reported last (`sk_err_soft`). `SO_ERROR` returns it. If the connection
+    /// times out, other calls also return it.
     pub(super) reported: Option<&'static str>,
     /// Whether the error that ICMP reported ended a handshake. If so, only one call returns the
     /// error.

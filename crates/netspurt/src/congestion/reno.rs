@@ -124,7 +124,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
 
-    /// An ACK of `acked_bytes` octets. The sender had filled cwnd before.
+    /// An ACK of `acked_bytes` octets. The sender had filled cwnd before this ACK.
     fn ack(acked_bytes: u64) -> AckInfo {
         AckInfo { smss: 1000, acked_bytes, window_limited: true, ..AckInfo::default() }
     }

@@ -6,8 +6,8 @@
 //!
 //! ns-2.35 ignores one of its own constants: it draws the arrivals with a memory parameter d of
 //! 0.33, although the constant is 0.35. netspurt also uses 0.33. A reply of 2^31 octets or more
-//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt, its size
-//! follows the curve.
+//! overflows in ns-2.35. This happens to one reply in thirty million. In netspurt, the size of such
+//! a reply follows the curve.
 
 use crate::rng::Stream;
 

@@ -57,7 +57,7 @@ impl Default for HyStartPpConfig {
 
 impl HyStartPpConfig {
     /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). The argument
-    /// `last` is the round trip of the round before.
+    /// `last` is the round trip of the previous round.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.

@@ -170,8 +170,8 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at the instant `at`, which was recognised later. The
-    /// timeout sent retransmission `number`, which is still outstanding and ends at `highest`.
+    /// Begins a loss phase after a timeout at the instant `at`. The timeout was recognised only
+    /// later. It sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         (self.begun, self.unreported) = (number, 1);
@@ -243,7 +243,8 @@ impl Machine {
         }
     }
 
-    /// Returns `inferred`, or the cause that the flow label shows, if it shows one.
+    /// Returns the cause that the flow label shows. If the label shows no cause, returns
+    /// `inferred`.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -539,8 +540,8 @@ impl Machine {
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
             // A SACK block reports octets that were sent after the last retransmission of this
-            // segment, so that retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux
-            // begins a recovery then (`tcp_fastretrans_alert`).
+            // segment, so this last retransmission was lost. RACK finds this (RFC 8985 §6.2), and
+            // Linux begins a recovery then (`tcp_fastretrans_alert`).
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
         }
         let age = scene.last_sent.map_or(scene.rtt, |last| scene.at.saturating_since(last));
