@@ -77,8 +77,8 @@ impl Document {
     /// Removes the key at `path` from the text, and all values that were set at the path or below.
     ///
     /// # Errors
-    /// When `path` is not a path of keys, or when the text has no such key and no value was set at
-    /// the path or below.
+    /// When `path` is not a path of keys. Also when there is nothing to remove: the text has no
+    /// such key, and no value was set at the path or below it.
     pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
         let keys = keys(path);
         if keys.is_empty() {

@@ -26,7 +26,7 @@ type Span = Option<Range<usize>>;
 pub(super) struct ReadError {
     pub(super) message: String,
     pub(super) span: Span,
-    /// Whether the text is TOML, and a value in it is wrong.
+    /// Whether the text is TOML but has a wrong value.
     pub(super) in_value: bool,
 }
 

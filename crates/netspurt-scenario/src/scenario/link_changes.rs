@@ -45,7 +45,7 @@ impl Scenario {
     /// each), their values are drawn with the scenario's seed.
     ///
     /// # Errors
-    /// When no link has this name, or when the link has no handovers and none of its values
+    /// When no link has this name. Also when the link has no handovers and none of its values
     /// changes.
     ///
     /// # Panics
