@@ -295,7 +295,7 @@ fn a_subject_that_sends_what_a_script_expects_passes_the_script() {
 }
 
 #[test]
-fn a_script_fails_if_one_of_its_packets_is_omitted_changed_or_delayed() {
+fn a_script_fails_if_one_of_its_packets_is_omitted_or_changed_or_delayed() {
     for script in scripts().into_iter().map(without_checks) {
         for line in 0..ScriptedSubject::of(&script).lines.len() {
             let mut forgetful = ScriptedSubject::of(&script);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
+    fn a_clock_that_rounds_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
         let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
         assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(20)), ms(20));

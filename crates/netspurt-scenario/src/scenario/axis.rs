@@ -1,6 +1,6 @@
 //! The axes of a sweep. An axis is a part of a scenario that the sweep varies. Its points come from
-//! a list of values, a range, or named sets of values. A point has settings: each is a value, and
-//! the path of the key that gets this value.
+//! a list of values, a range, or named sets of values. A point has settings. Each setting is a
+//! value, and the path of the key that gets this value.
 
 use core::fmt;
 

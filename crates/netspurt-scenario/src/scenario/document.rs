@@ -77,8 +77,8 @@ impl Document {
     /// Removes the key at `path` from the text, and all values that were set at the path or below.
     ///
     /// # Errors
-    /// When `path` is not a path of keys, or when the text has no such key and no value was set at
-    /// the path or below.
+    /// When `path` is not a path of keys. Also when there is nothing to remove: the text has no
+    /// such key, and no value was set at the path or below it.
     pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
         let keys = keys(path);
         if keys.is_empty() {
@@ -287,9 +287,9 @@ impl Document {
     /// Returns the setting that caused `problem`. The first of these rules that finds a setting
     /// decides:
     ///
-    /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
-    ///    the problem, also a setting below this path;
-    /// 2. a setting below a path of the problem.
+    /// 1. A setting at a path of the problem, or at a path above it. If the file lacks the path of
+    ///    the problem, a setting below this path also counts.
+    /// 2. A setting below a path of the problem.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {

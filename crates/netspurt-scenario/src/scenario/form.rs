@@ -26,7 +26,7 @@ type Span = Option<Range<usize>>;
 pub(super) struct ReadError {
     pub(super) message: String,
     pub(super) span: Span,
-    /// Whether the text is TOML, and a value in it is wrong.
+    /// Whether the text is TOML but has a wrong value.
     pub(super) in_value: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     })?;
     let span = table.span();
     let whole = FormNode::of_text(DeValue::Table(table.into_inner()), span)?;
-    // The span of the whole document is that of one of its tables.
+    // The parser gives the whole document the span of one of its tables, so this span is not used.
     T::deserialize(FormNode { span: None, ..whole })
 }
 

@@ -6,8 +6,9 @@
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;
 
-/// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them for this option.
+/// The first RTO of a SYN-ACK, in seconds, as Linux counts it for this option.
 const FIRST_WAIT_S: u64 = 1;
+/// The longest RTO of a SYN-ACK, in seconds, as Linux counts it for this option.
 const WAIT_MAX_S: u64 = 120;
 /// The maximum number of timeouts that the option counts.
 const TIMEOUTS_MAX: usize = 255;

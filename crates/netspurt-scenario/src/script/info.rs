@@ -19,7 +19,7 @@ macro_rules! fields {
 }
 
 fields! {
-    /// The state: from `TCP_ESTABLISHED`, 1, to `TCP_CLOSING`, 11.
+    /// The state, as a number from 1 (`TCP_ESTABLISHED`) to 11 (`TCP_CLOSING`).
     State = "tcpi_state",
     /// The congestion state: open, disorder, CWR, recovery or loss.
     CaState = "tcpi_ca_state",

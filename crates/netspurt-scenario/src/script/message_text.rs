@@ -10,8 +10,8 @@ use super::readiness::Readiness;
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// A call, and the value that the call must write into one of its arguments, if the script gives
-/// this value.
+/// A call, and the value that the call must write into one of its arguments. The value is `None` if
+/// the script does not give it.
 type ReadCall = Result<(Call, Option<OptionValue>), Mistake>;
 
 /// Reads `sendmsg` or `recvmsg`.

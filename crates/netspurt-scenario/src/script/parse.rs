@@ -43,8 +43,8 @@ const SYSCTLS: [(&str, &str); 16] = [
 ];
 
 impl Script {
-    /// Reads a script from its text. Its options decide its dialect, as [`ScriptDialect::of`]
-    /// says.
+    /// Reads a script from its text. The option lines of the script decide its dialect, as
+    /// [`ScriptDialect::of`] says.
     ///
     /// # Errors
     /// When the script has a mistake. The error has the first mistake, its place and its fix. In

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_that_so_sndbuf_fixes_is_doubled_to_at_least_4608_bytes_and_does_not_grow() {
+    fn the_option_so_sndbuf_sets_a_fixed_size_of_twice_its_value_and_at_least_4608_bytes() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

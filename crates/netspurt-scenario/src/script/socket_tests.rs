@@ -79,7 +79,7 @@ fn two_ends_that_close_at_the_same_time_pass_through_the_state_closing() {
 }
 
 #[test]
-fn the_first_window_is_half_of_the_receive_buffer_that_tcp_rmem_sets() {
+fn the_first_window_is_half_of_the_receive_buffer_that_the_sysctl_tcp_rmem_sets() {
     // Half of the buffer of 40,000 bytes has room for 13 segments of 1460 bytes, which are 18,980
     // bytes.
     let script = "`sysctl -q net.ipv4.tcp_rmem=\"4096 40000 6291456\"`

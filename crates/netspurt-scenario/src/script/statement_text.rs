@@ -10,7 +10,8 @@ use super::expression_text::{ARITHMETIC, Expressions};
 use super::statement::Statement;
 
 /// Reads the rest of a block after `%{`, including its `}%`. The block may use the variables that
-/// the script has set before. The variables that the block sets are added to the list `variables`.
+/// earlier statements of the script have set. The variables that the block sets are added to the
+/// list `variables`.
 pub(super) fn block(
     cursor: &mut Cursor<'_>,
     variables: &mut Vec<String>,

@@ -315,7 +315,7 @@ fn packets_of_one_instant_share_the_timestamp_offset_of_the_first_packet() {
 }
 
 #[test]
-fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
+fn sack_blocks_and_options_and_marks_reach_the_connection_and_are_compared() {
     let mut ack = data(1, 0);
     let mut blocks = SackBlocks::default();
     blocks.add(SackBlock { left: 0xffff_fc00_u32.wrapping_add(1001), right: 977 });

@@ -122,7 +122,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// The sender calls this when a timeout at the instant `now` begins a repair. It also calls
     /// this when the timer of Super Fast Retransmit fires with the setting `response = "reset"`.
     /// The octets up to `nxt` are outstanding. If ssthresh was cut,
-    /// [`on_congestion`](Self::on_congestion) was called before.
+    /// [`on_congestion`](Self::on_congestion) was called before this method.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }

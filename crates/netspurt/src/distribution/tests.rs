@@ -123,7 +123,7 @@ fn pareto_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
 }
 
 #[test]
-fn a_truncated_pareto_distribution_has_its_quantiles_its_bounds_and_its_mean() {
+fn a_truncated_pareto_distribution_has_its_quantiles_and_its_bounds_and_its_mean() {
     for shape in [0.5_f64, 1.0, 1.2, 3.0] {
         let text = format!("pareto:shape={shape},least=1 kB,most=100 kB");
         let kept = 1.0 - 0.01_f64.powf(shape);
@@ -404,7 +404,7 @@ const FAULTY_TEXTS: &[(&str, DistributionUnit, &str)] = &[
 ];
 
 #[test]
-fn an_error_names_the_distribution_the_key_and_the_fix() {
+fn an_error_names_the_distribution_and_the_key_and_the_fix() {
     for (text, unit, message) in FAULTY_TEXTS {
         let error = Distribution::parse(text, *unit).unwrap_err();
         assert_eq!(error.to_string(), *message, "{text}");

@@ -161,9 +161,11 @@ fn every(text: &str, example: &str) -> Result<f64, DistributionError> {
     if gap > 0.0 { Ok(gap) } else { Err(refuse("write more than zero".into())) }
 }
 
-/// The least and the greatest shape, sigma and rate.
+/// The least and the greatest shape.
 const SHAPES: [f64; 2] = [0.05, 1000.0];
+/// The least and the greatest sigma.
 const SIGMAS: [f64; 2] = [0.001, 10.0];
+/// The least and the greatest rate of Poisson arrivals, in arrivals per second.
 const POISSON_RATES: [f64; 2] = [0.000_001, 1e9];
 
 /// Returns the family and the parameters that the settings describe.

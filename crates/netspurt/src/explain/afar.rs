@@ -20,8 +20,8 @@ impl CapturedDirection {
 }
 
 impl CapturedConnection {
-    /// Whether, by the instant `at`, an acknowledgment has caused an event at a sender that
-    /// [`let_reach`](Self::let_reach) has not taken yet.
+    /// Whether there is an event that [`let_reach`](Self::let_reach) has not taken yet. Such an
+    /// event happened at a sender by the instant `at`, and an acknowledgment caused it.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())

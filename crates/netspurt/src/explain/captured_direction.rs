@@ -64,10 +64,10 @@ impl CapturedDirection {
     }
 
     /// Makes the SYN `packet` the first octet of the direction, under two conditions. Its sequence
-    /// number is not the number of the first octet so far. And only octets of SYNs were sent
-    /// before. Such a SYN comes in two cases. First, a packet of an earlier connection came before
-    /// the SYN-ACK. Second, a second SYN-ACK has another number than the first, because another
-    /// host sent it, or because the host keeps no state.
+    /// number is not the number of the first octet so far. And only octets of SYNs were sent before
+    /// this packet. Such a SYN comes in two cases. First, a packet of an earlier connection came
+    /// before the SYN-ACK. Second, a second SYN-ACK has another number than the first, because
+    /// another host sent it, or because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());

@@ -211,7 +211,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// How long the sender waited, and for what, when it had stopped sending.
+    /// What the sender waited for when it had stopped sending, and how long it waited.
     fn stops(&self) -> Stops {
         self.connection.spent.stops(self.side)
     }

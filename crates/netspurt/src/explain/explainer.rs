@@ -303,9 +303,9 @@ impl Explainer {
         self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
     }
 
-    /// Returns a connection that has ended, and forgets it. `over` says that the capture has ended.
-    /// Then all connections have ended. The connections that ended only for this reason come last,
-    /// in the order of their first packets.
+    /// Returns a connection that has ended, and forgets it. `over` says whether the capture has
+    /// ended. If so, all connections have ended. The connections that ended only for this reason
+    /// come last, in the order of their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         self.next_packed(over).map(PackedConnection::unpack)
     }

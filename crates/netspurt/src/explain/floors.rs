@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn of_retransmissions_with_one_time_the_first_octet_shows_which_ended_the_wait() {
+    fn the_first_octet_shows_which_of_several_simultaneous_retransmissions_ended_the_wait() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let again = |ms, left| ExplainedRetransmission { at: at(ms), left, ..Default::default() };
         let all = [again(5, 0), again(7, 0), again(7, 100), again(7, 200), again(9, 0)];

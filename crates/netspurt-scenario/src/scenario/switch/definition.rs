@@ -106,7 +106,7 @@ impl Refusal {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// Returns the refusal with `key` as the key in the switch's table that is to blame.
+    /// Returns the refusal, which then blames `key`, a key in the switch's table.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }

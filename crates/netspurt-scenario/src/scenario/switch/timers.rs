@@ -20,7 +20,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",
         "The clock with which the sender measures round trips. In `ns-2`, the RTO is also computed \
-         in its ticks",
+         in ticks of this clock",
         SwitchKind::WordOr(clock_words, CLOCK_PARTS),
     )
     .ns_rule(Rule {
@@ -152,7 +152,7 @@ pub const SWITCHES: &[Switch] = &[
         "rto.yields_to_rack",
         "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
          RFC 8985 §8). The retransmission timer is set again in three cases: RACK's timer has \
-         fired, an ACK of new octets comes, or the timer of a tail loss probe replaces RACK's",
+         fired, an ACK of new octets comes, or the timer of a tail loss probe replaces RACK's timer",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(

@@ -213,7 +213,7 @@ fn a_value_at_its_bound_is_accepted_and_kept() {
 }
 
 #[test]
-fn the_burst_model_makes_its_steps_at_regular_times_if_a_time_between_steps_is_set() {
+fn the_burst_model_steps_at_regular_times_if_the_time_between_two_steps_is_set() {
     let with = |loss: &str| {
         let text = CHAIN.replace("\"3 packets\"", &format!("\"3 packets\", loss = {loss}"));
         run(&Scenario::parse("x.toml", &text).unwrap()).flows_digest()

@@ -523,9 +523,9 @@ fn a_name_is_refused_if_it_is_empty_or_shared_or_has_a_line_break() {
     }
     for (from, to, says) in [
         ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name with a control"),
-        ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
-        ("lan  ", "\"\"", "a link without a name"),
-        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),
+        ("[flows.x]", "[flows.\"\"]", "the name of a flow is empty"),
+        ("lan  ", "\"\"", "the name of a link is empty"),
+        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "the name of a node is empty"),
     ] {
         let error = error_of(from, to);
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");

@@ -398,7 +398,7 @@ fn the_error_for_each_mistake_in_a_population_names_the_key() {
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
         ["profile", "linux-default", "profile of the running kernel", "linux-6"],
-        ["arrivals", "every:1ns", "more than 1000000 connections a second", "lower rate"],
+        ["arrivals", "every:1ns", "more than 1000000 connections arrive a second", "lower rate"],
     ] {
         let path = format!("populations.web.{key}");
         let scenario = Scenario::parse("web.toml", WEB).unwrap();

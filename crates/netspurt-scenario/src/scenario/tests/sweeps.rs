@@ -394,7 +394,7 @@ const MISTAKES: &[[&str; 4]] = &[
         "over.a = { path = \"links.modem.rate\", values = [\"1 kbit/s\"] }\n\
          over.b = { path = [\"stop\", \"links.modem.rate\"], values = [\"2 kbit/s\"] }",
         "sweep.over.b.path",
-        "the axis `a` varies `links.modem.rate`, too",
+        "the axis `a` varies `links.modem.rate`, as this axis does",
         "another path",
     ],
     [

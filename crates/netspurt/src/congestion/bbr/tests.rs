@@ -15,9 +15,11 @@ const SMSS: u64 = 1000;
 struct Flying {
     acked_at: u64,
     sent_at: u64,
-    /// `delivered`, `delivered_at` and `first_sent` of the [`Pipe`] when the segment was sent.
+    /// The field `delivered` of the [`Pipe`] when the segment was sent.
     delivered: u64,
+    /// The field `delivered_at` of the [`Pipe`] when the segment was sent.
     delivered_at: u64,
+    /// The field `first_sent` of the [`Pipe`] when the segment was sent.
     first_sent: u64,
 }
 
@@ -172,7 +174,7 @@ fn ms(look: &Look) -> u64 {
 
 /// §4.3.2 and §4.3.3: STARTUP fills the path within a few round trips, and DRAIN empties the queue.
 #[test]
-fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue() {
+fn bbr_finds_the_bandwidth_within_five_percent_in_startup_and_empties_the_queue_in_drain() {
     let (bbr, looks) = ideal(5);
     for look in looks.iter().filter(|look| ms(look) > 500) {
         assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
@@ -208,7 +210,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
 /// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
 /// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
-fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
+fn probe_bw_begins_in_the_configured_phase_and_runs_through_its_eight_phases() {
     let (_, looks) = ideal(5);
     let probing: Vec<Look> =
         looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
@@ -230,8 +232,9 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
     assert_eq!(first.phase, 5);
 }
 
-/// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the network for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
+/// §4.3.5: BBR measures the minimum round trip again every ten seconds. For this measurement, it
+/// keeps four segments in the network for 200 ms. Afterwards the bandwidth and cwnd are as before
+/// PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -460,7 +463,7 @@ enum Step {
     Idle,
 }
 
-/// Any events, with values at the limits of their types among them.
+/// Any events. Some of them have values at the limits of their types.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
     let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];

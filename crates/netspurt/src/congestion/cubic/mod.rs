@@ -45,14 +45,14 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// The plateau is the cwnd at which the curve is flat. While it is unknown, cwnd grows by at
-    /// least one segment for this number of acknowledged segments. The plateau is unknown before
-    /// any congestion and after a timeout. The number is 20 in Linux. `None`, as in RFC 9438, sets
-    /// no such minimum of the growth.
+    /// While the plateau of the curve (the cwnd at which the curve is flat) is unknown, cwnd grows
+    /// by at least one segment for this number of acknowledged segments. The plateau is unknown
+    /// before any congestion and after a timeout. The number is 20 in Linux. `None`, as in RFC
+    /// 9438, sets no such minimum of the growth.
     pub initial_segs_per_increase_max: Option<u32>,
-    /// The curve does not count the time in which a flow is idle. True: the idle time begins with
-    /// the last transmission, as in Linux (`CA_EVENT_TX_START`). False: it begins with the last ACK
-    /// (RFC 9438 §5.8).
+    /// The curve does not count the time in which a flow is idle. If this field is true, the idle
+    /// time begins with the last transmission, as in Linux (`CA_EVENT_TX_START`). Otherwise, the
+    /// idle time begins with the last ACK (RFC 9438 §5.8).
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies (the ticks of Linux's clock), as in
     /// Linux ([`WholeCubic`]).
@@ -95,8 +95,9 @@ struct AvoidanceStage {
     first: bool,
     /// `W_est`: the cwnd that Reno would have, in octets.
     reno: u64,
-    /// The remainders of the divisions for `reno` and for cwnd.
+    /// The remainder of the last division for `reno`.
     reno_remainder: u128,
+    /// The remainder of the last division for cwnd.
     remainder: u128,
 }
 

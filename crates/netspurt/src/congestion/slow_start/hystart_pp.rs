@@ -57,7 +57,7 @@ impl Default for HyStartPpConfig {
 
 impl HyStartPpConfig {
     /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). The argument
-    /// `last` is the round trip of the round before.
+    /// `last` is the round trip of the previous round.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.
@@ -84,8 +84,9 @@ pub(super) struct HyStartPp {
     config: HyStartPpConfig,
     /// The round ends when the acknowledgments reach this octet (windowEnd).
     window_end: Option<u64>,
-    /// The minimum round trips of the last round and of this round.
+    /// The minimum round trip of the last round.
     last_round: Option<Duration>,
+    /// The minimum round trip of this round so far.
     this_round: Option<Duration>,
     /// The number of round trips measured in this round.
     samples: u32,
@@ -217,7 +218,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
     /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_by_two() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_or_by_two_in_css() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
