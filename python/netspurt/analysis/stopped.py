@@ -1,4 +1,4 @@
-"""Connections whose sender stopped again and again: for its application, or for its send buffer.
+"""Finds connections whose sender often waited for its application or for its send buffer.
 
 A capture beside the sender shows that the sender stopped: the last segment was short, or more than
 half of the outstanding data was acknowledged although no new data was sent. If the sender goes on

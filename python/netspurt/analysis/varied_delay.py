@@ -99,8 +99,8 @@ def _variation(times_s: NDArray[np.float64], octets: NDArray[np.float64]) -> flo
     """Return how the rates between losses varied: their deviation as a share of their mean.
 
     `octets` says how far the stream had come at each of the times `times_s`. The rates are weighted
-    by the time between the losses. The result is 0 if the stream had not come further at the last
-    loss than at the first.
+    by the time between the losses. The result is 0 if the last loss is not further on in the stream
+    than the first loss.
     """
     lasted, sent = np.diff(times_s), np.diff(octets)
     mean = float(sent.sum() / lasted.sum())

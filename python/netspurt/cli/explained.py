@@ -108,7 +108,7 @@ def write_tables(found: Explained, path: Path) -> None:
 
 
 def _check_number(found: Explained, connection: int, numbers: NDArray[np.int64]) -> None:
-    """Check that a connection has the number `connection`; `numbers` has the numbers of all.
+    """Check that a connection has the number `connection`; `numbers` has all numbers.
 
     Raises
     ------

@@ -456,7 +456,7 @@ def _what_helps(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield the longest connections with the largest part of their times, if there are several."""
+    """Yield the longest connections, each with the largest part of its time."""
     spent = with_both_directions(found.tables)
     whole = whole_s(spent)
     lasted = int((whole > 0).sum())

@@ -151,7 +151,9 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
     The density is the number of packets per second, from an exponential mean with this `gain`. The
     result's table also has the correlations for the gains `others`.
     """
-    rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
+    rows: list[tuple[str, ...]] = [
+        ("gain", "runs", "least", "median", "most", "runs at 0.8 or more")
+    ]
     medians = {}
     for weight in (gain, *others.split(",")):
         correlations = []

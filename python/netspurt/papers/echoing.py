@@ -275,7 +275,16 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
     fragmented.
     """
     rows: list[tuple[str, ...]] = [
-        ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")
+        (
+            "transfers",
+            "mss",
+            "limit",
+            "with a usable drop",
+            "least",
+            "median",
+            "most",
+            "right limits",
+        )
     ]
     values: list[float | None] = []
     for name in (grid, *others.split(",")):
