@@ -41,7 +41,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
     The direction must have been captured beside its sender. The result is false if another
     connection between the same hosts overlaps in time and has many retransmissions in the same
-    direction. Both may share a full queue.
+    direction. Both connections may share a full queue.
 
     Parameters
     ----------

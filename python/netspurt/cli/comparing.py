@@ -300,14 +300,15 @@ def _details(
     }
 
 
-#: The maximum number of keys of scenarios that are shown, and of characters of a value.
+#: The maximum number of keys of scenarios that are shown, and the maximum number of characters of a
+#: value.
 _KEYS_MAX, _VALUE_MAX = 12, 40
 
 
 def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
-    There are no lines if one of the two is a capture.
+    There are no lines if one of the files is a capture.
     """
     if changed is None:
         return []

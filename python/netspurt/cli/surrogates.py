@@ -154,8 +154,8 @@ def _fitted(
     Raises
     ------
     ValueError
-        If neither a row nor a mean and a spread are given, if both are given, or if the row does
-        not exist.
+        If there is no row, and the mean or the spread is missing. Also if a row is given together
+        with a mean or a spread, or if the row does not exist.
     """
     from netspurt.surrogate import Row
 

@@ -31,7 +31,7 @@ def _octets(parts: Sequence[int]) -> str:
 
 
 def _both_rules(limit: str, sizes: Sequence[int]) -> list[tuple[str, ...]]:
-    """Return how segments are fragmented: at any octet, and at multiples of 8 octets."""
+    """Return how two rules divide segments: at any octet, or only at multiples of 8 octets."""
     rows: list[tuple[str, ...]] = [
         ("mss", "unit", "packets", "user octets of each packet", "user octets per packet")
     ]
@@ -85,7 +85,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
 
 
 def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the difference of two values twice: as a share of the second, and of the first."""
+    """Return the difference of two values, as a share of the second and as a share of the first."""
     return [
         ("measured against", "difference"),
         (f"the smaller, {names[1]}", f"{100 * (a / b - 1):+.1f} %"),

@@ -224,7 +224,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return how many rows satisfy an equation (of `RULES`); a table tells why others do not.
+    """Return how many rows satisfy an equation (of `RULES`); the table says why other rows do not.
 
     Raises
     ------
@@ -494,7 +494,7 @@ def _random_runs(
 @registered
 @in_unit("B")
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the better of two rules for random lengths: its bounds and its minimum.
+    """Return the bounds and the minimum of the better of two rules for random lengths.
 
     The better rule gives means that are nearer to the printed means. The rules are: lengths uniform
     from 0 that are raised to at least 40, and lengths uniform from 40.
@@ -558,7 +558,7 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return a ratio: the delays of a host in the first printed table to those in the second.
+    """Return a host's delay in the first printed table, divided by its delay in the second table.
 
     The result is the mean of the ratios at 40 and at 256 octets.
     """

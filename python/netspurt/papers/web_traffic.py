@@ -38,7 +38,7 @@ def _labels(cell: str) -> tuple[str, ...]:
 
 
 def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
-    """Return a row for each cell: the gain of the mean and quantiles, and SFR's retransmissions."""
+    """Return a row for each cell: the gains of the mean and of quantiles, and counts of SFR."""
     rows = [("cell", *(f"gain of the {name}" for name in _HEADS), "retransmissions, spurious")]
     gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
     for cell in gains[0]:
