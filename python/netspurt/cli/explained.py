@@ -311,10 +311,10 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
     ("RTT of the newest segment, min / mean / max", _round_trips),
     ("RTT samples", lambda r: number(r["rtt_samples"])),
-    ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
+    ("most octets outstanding", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
     (
-        "window advertised, least above 0 / mean / most",
+        "advertised window, least above 0 / mean / most",
         lambda r: _three(r, "window_bytes", _octets),
     ),
     ("zero windows", lambda r: number(r["zero_windows"])),
