@@ -28,8 +28,8 @@ def changed_line(run: Run) -> str:
 
     The run's folder has the path of this file, and the values of the run. The text is empty if no
     value differs. It is also empty if the values cannot be compared. They cannot be compared in
-    three cases: the file is gone or cannot be read; the file names code in Python (a report does
-    not load such code); or `live exec` or another version of netspurt made the run.
+    three cases. The file is gone or cannot be read. Or the file names code in Python, which a
+    report does not load. Or `live exec` or another version of netspurt made the run.
     """
     file = _file_of(run)
     if file is None or run.version != __version__:

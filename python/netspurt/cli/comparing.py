@@ -255,8 +255,8 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts more than `_LONGER` times as long as the other, a line says which time is
-#: compared.
+#: If the duration of one run is more than `_LONGER` times the duration of the other run, a line
+#: says which time is compared.
 _LONGER = 1.01
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
-    """Return the results for a capture, or for one of its connections, for JSON.
+    """Return as data for JSON the results for a capture, or for one of its connections.
 
     The rows of tables are iterators, so that they are not in memory at the same time.
 

@@ -189,7 +189,7 @@ def read_utf8(file: Path) -> str:
 
 
 def table_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file as texts by their columns, each with the number of its line.
+    """Yield each row of a CSV file: the number of its line, and its texts by their columns.
 
     Raises
     ------

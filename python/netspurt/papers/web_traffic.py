@@ -110,7 +110,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 @registered
 @in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the gain of the mean in the cell where it is smallest [%], with its interval."""
+    """Return the smallest gain of the mean in any cell [%], with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
