@@ -28,7 +28,7 @@ class Unread:
     share
         `waited_s` as a share of the connection's time.
     window_bytes, window_bytes_max
-        The receive window in octets, averaged over the time, and the largest one.
+        The mean of the receive window over the time, and its maximum, in octets.
     """
 
     connection: int
