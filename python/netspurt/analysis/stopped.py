@@ -69,8 +69,8 @@ class Stopped:
             "it went on just after an ACK, with full segments; at most "
             f"{number(self.outstanding_bytes)} octets were outstanding. A congestion window lets "
             "new data leave with each ACK, and the receive window had room. So most likely the "
-            f"send buffer at {self.source} was full, and its application waited for room. A larger send "
-            "buffer (`SO_SNDBUF`) helps."
+            f"send buffer at {self.source} was full, and its application waited for room. A larger "
+            "send buffer (`SO_SNDBUF`) helps."
         )
 
 
