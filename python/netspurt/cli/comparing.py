@@ -460,8 +460,8 @@ def _lines(
     missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
     typical, most = _later(_median(comparison)), _later(_most(comparison))
     matched = (
-        f"{comparison.matched} of these events are in both, {' and '.join(missing)}; the events in "
-        f"both come {typical} in {names[1]} (median), {most} at most"
+        f"{comparison.matched} of these events are in both runs, {' and '.join(missing)}; "
+        f"the events in both runs come {typical} in {names[1]} (median), {most} at most"
     )
     return [*lines, matched]
 
