@@ -439,7 +439,7 @@ _PERCENTILES = {"p1_ms": 1, "median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms
 
 
 def _unchangeable(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same array, in which nobody can change a value any more."""
+    """Return the same array, after it has been made read-only."""
     values.flags.writeable = False
     return values
 

@@ -89,7 +89,7 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and the time that the driver polls the clock before each
+        The maximum lateness of a delivery, and how long the driver polls the clock before each
         instant at which it must act.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
@@ -155,8 +155,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        The time that the driver polls the clock, and does not sleep, before each instant at which
-        it must act, in seconds. A driver without real-time priority always sleeps.
+        How long the driver polls the clock, and does not sleep, before each instant at which it
+        must act, in seconds. A driver without real-time priority always sleeps.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload

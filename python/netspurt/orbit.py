@@ -492,11 +492,10 @@ class OrbitPath:
         hours
             The length of the span.
         step
-            The time between two instants at which the path is computed [s]. The clearance of a path
-            says how far its worst leg (from one station to the next) is from being blocked; it is
-            negative if this leg is blocked.
-            If the clearance has only one peak in two steps, a pass in these steps is found even if
-            it is shorter than a step.
+            The time between two instants at which the path is computed [s]. A leg leads from one
+            station to the next. The clearance of a path says how far its worst leg is from being
+            blocked. It is negative if this leg is blocked. If the clearance has only one peak in
+            two steps, a pass in these steps is found even if it is shorter than a step.
 
         Raises
         ------

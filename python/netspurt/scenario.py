@@ -262,7 +262,7 @@ class Scenario:
             yield (
                 f"{name} has {counted(len(later), 'outage')} after the end of the run at "
                 f"{self.stop:.9g} s ({when}), and {len(outages) - len(later):,} in the run; "
-                f"--set stop='{math.ceil(until) + 1} s' plays all"
+                f"--set stop='{math.ceil(until) + 1} s' plays all outages"
             )
 
     def resolved(self) -> str:

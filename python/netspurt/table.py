@@ -416,7 +416,7 @@ class Table(Mapping[str, NDArray[Any]]):
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the table as an Arrow stream, for pandas, polars, duckdb and others."""
+        """Return the table as an Arrow stream, for pandas, polars, duckdb and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> pl.DataFrame:

@@ -218,8 +218,8 @@ def test_zero_windows_do_not_count_in_the_minimum_window(netspurt: Command, tmp_
         (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
     ]
     lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
-    told = next(line for line in lines if "window advertised" in line)
-    assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
+    told = next(line for line in lines if "advertised window" in line)
+    assert told.split("  ")[1] == "advertised window, least above 0 / mean / most"
     assert "500 B / 500 B / 1,000 B" in told
     assert next(line for line in lines if "zero windows" in line).split()[2] == "1"
 

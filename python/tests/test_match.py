@@ -76,7 +76,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
             assert "did not come to receiver.pcapng" in text
             assert "From source.pcapng to receiver.pcapng data took " in text
             assert "finishes" not in text
-            assert "Both have the same events for" not in text
+            assert "Both show the same events for" not in text
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")

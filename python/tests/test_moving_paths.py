@@ -215,7 +215,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     waited = 5 - table.seconds("t_ns")[last]
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
-    assert "> at least: 1 request still waited at the end of the run" in result.stdout
+    assert "> means at least: 1 request still waited at the end of the run" in result.stdout
     # All 5 requests of this run get a reply before the run ends, so no time has a `>` before it.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
@@ -277,4 +277,4 @@ def test_a_note_says_once_that_a_run_ends_before_outages_in_the_file_of_its_link
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("after the end of the run") == bool(told)
     assert told in result.stderr
-    assert "--set stop='43 s' plays all" in result.stderr or not told
+    assert "--set stop='43 s' plays all outages" in result.stderr or not told

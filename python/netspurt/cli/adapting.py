@@ -31,7 +31,8 @@ Adaptation = Annotated[
 _LEAST = 2
 
 
-#: For each replayed recording: by the name of each timer, how it followed each change of length.
+#: For each replayed recording, a dictionary. It has the names of the timers, and how each timer
+#: followed each change of length.
 Adapted = list[tuple["Replay", dict[str, list["Followed"]]]]
 
 
@@ -58,7 +59,7 @@ def tell_adaptations(found: Adapted, form: Form) -> None:
 
 
 def _changes(replayed: Replay) -> dict[str, list[Followed]]:
-    """Return, by the name of each timer, how it followed each change of length."""
+    """Return how each timer followed each change of length. The keys are the timers' names."""
     from netspurt.analysis import adaptations
 
     octets = replayed.delays.wire_bytes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.shared import SharedConnection
 
-#: The maximum number of files, and of pairs of files, that the lines name.
+#: The lines name at most this number of files, and at most this number of pairs of files.
 _NAMED = 3
 
 

@@ -60,7 +60,7 @@ def is_recording(file: str | os.PathLike[str]) -> bool:
 
 
 def recorded_as(file: str | os.PathLike[str]) -> str | None:
-    """Return the format of a recording of delays. `None` if the file is no recording."""
+    """Return the format of a recording of delays, or `None` if the file is no recording."""
     from netspurt.captures import is_capture
     from netspurt.delays import read_delays
 

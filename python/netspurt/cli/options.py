@@ -228,7 +228,7 @@ def loaded(
     unset: Sequence[str] | None = None,
     alone: bool = False,
 ) -> Scenario:
-    """Return a scenario after `--unset`, `--set` and `--seed`. If `alone`, its sweep is removed.
+    """Return a scenario after `--unset`, `--set` and `--seed`; `alone` removes its sweep.
 
     A sweep varies settings of the scenario. Each of them is an axis.
 

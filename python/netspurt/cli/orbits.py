@@ -358,7 +358,7 @@ def _describe(name: str, found: list[Pass], hours: float) -> None:
     typer.echo(paint(f"{name}: {count_of_passes} in {number(hours)} h", "bold"))
     if not found:
         return
-    header = ("pass", "rise", "set", "lasts s", "least ms", "most ms", "swing ms", "")
+    header = ("pass", "rise", "set", "lasts s", "min delay ms", "max delay ms", "swing ms", "")
     rows = [
         (
             str(nth),

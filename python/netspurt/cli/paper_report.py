@@ -179,7 +179,8 @@ _COUNTED = {
 }
 
 _INDENT = 4
-#: The maximum widths of the column of claims in reports, and of values in lists of claims.
+#: The maximum width of the column of claims in reports, and the maximum width of values in lists of
+#: claims.
 _SAYS = 54
 _VALUE = 22
 #: The least width of a column of text.

@@ -389,7 +389,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
 def _limit_lines(
     found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
-    """Yield a line on each of the first limited connections, and a line that counts the rest."""
+    """Yield a line on each of the first limited connections, and a line that counts others."""
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         yield one.sentence(_named(found, one.connection))
@@ -456,7 +456,7 @@ def _what_helps(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield the longest connections with the largest part of their times, if there are several."""
+    """Yield the longest connections, each with the largest part of its time."""
     spent = with_both_directions(found.tables)
     whole = whole_s(spent)
     lasted = int((whole > 0).sum())

@@ -62,8 +62,8 @@ Length = Annotated[
     str,
     typer.Option(
         metavar="RULE",
-        help="Octets of each datagram: rfc889 (random from 0 to 256; below 40 becomes 40), "
-        "uniform:40-256, 64, or bursts:8 (eight of 40, eight of 256).",
+        help="Octets of each datagram: rfc889 (random from 0 to 256; a length below 40 becomes "
+        "40), uniform:40-256, 64, or bursts:8 (eight of 40, eight of 256).",
     ),
 ]
 
@@ -81,8 +81,8 @@ Timeout = Annotated[
     typer.Option(
         parser=span_of,
         metavar="TIME",
-        help="An echo probe is lost after this time; by default 30 s as in RFC 889, or 2 s "
-        "with --hops.",
+        help="An echo probe counts as lost if no answer comes within this time. By default 30 s "
+        "as in RFC 889, or 2 s with --hops.",
     ),
 ]
 

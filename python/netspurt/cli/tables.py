@@ -26,10 +26,10 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table. Three tables are computed from recorded ones. crossings has the "
-            "timeouts, and the round trips that exceeded the RTO without a timeout. send-ack and "
-            "packetdat are Jacobson's listings of a flow. Without a name, the recorded tables are "
-            "listed.",
+            help="The table. Three tables are computed from recorded ones. The table crossings has "
+            "the timeouts, and the round trips that exceeded the RTO without a timeout. The tables "
+            "send-ack and packetdat are Jacobson's listings of a flow. Without a name, the "
+            "recorded tables are listed.",
             show_default=False,
             autocompletion=completing.tables,
         ),

@@ -192,7 +192,7 @@ def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
     try:
         return read_timeline(file, format_=format_)
     except TimelineError:
-        # A timeline is a table, too. The error of a table names the wrong column.
+        # A CSV file may be meant as a timeline. Then this error names the wrong column.
         if format_ is not None or recorded_as(file) in (None, "CSV"):
             raise
         name = named(str(file))

@@ -160,7 +160,7 @@ class Bench:
         *,
         static: bool = False,
     ) -> Transfers:
-        """Return a few transfers of a contact with other values of its scenario.
+        """Run a few transfers of a contact with changed values of its scenario, and return them.
 
         Parameters
         ----------

@@ -113,7 +113,7 @@ class JudgedClaim:
 
 
 def check(bench: Bench, claims: Sequence[Claim]) -> list[JudgedClaim]:
-    """Return claims with their verdicts, from the runs of a bench.
+    """Judge claims by the runs of a bench, and return the claims with their verdicts.
 
     Raises
     ------

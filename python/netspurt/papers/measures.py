@@ -418,7 +418,7 @@ def _shift_at_end(late: Run, early: Run, packets: int) -> float:
 @in_unit("s")
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return the largest change, after the first retransmission, of the shift of two runs [s]."""
-    rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
+    rows = [("module", "tick", "first shift", "shift at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
         packets, seconds, _ = _best_shift(late, early)

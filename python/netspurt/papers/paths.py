@@ -183,7 +183,7 @@ capture = false
 
 
 def _two_lines(path: SimulatedPath) -> list[str]:
-    """Return the links: an access line at each end, which fragments, and the backbone.
+    """Return the links: the backbone, and an access line at each end, which fragments datagrams.
 
     If long datagrams wait, there is one more link at each end, on which they wait.
     """

@@ -300,7 +300,7 @@ class Study:
         return sum(len(self.read(out, contact)) for contact in self.contacts.values())
 
     def read(self, out: Path, contact: Contact) -> Transfers:
-        """Return the transfers of a contact from the folder of a whole study.
+        """Read the transfers of a contact from the folder of a whole study.
 
         Raises
         ------

@@ -38,7 +38,7 @@ def _labels(cell: str) -> tuple[str, ...]:
 
 
 def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
-    """Return a row for each cell: the gain of the mean and quantiles, and SFR's retransmissions."""
+    """Return a row for each cell: the gains of the mean and of quantiles, and counts of SFR."""
     rows = [("cell", *(f"gain of the {name}" for name in _HEADS), "retransmissions, spurious")]
     gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
     for cell in gains[0]:
@@ -110,7 +110,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 @registered
 @in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the gain of the mean in the cell where it is smallest [%], with its interval."""
+    """Return the smallest gain of the mean in any cell [%], with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])

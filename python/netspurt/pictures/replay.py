@@ -104,9 +104,9 @@ class ReplayLike(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        An algorithm is on the front unless another algorithm is at least as good in both values and
-        better in one of them. The values are the share of spurious retransmissions and the mean
-        timer.
+        An algorithm is on the front if no other algorithm beats it. An algorithm beats another one
+        if it is at least as good in both values, and better in one of them. The values are the
+        share of spurious retransmissions and the mean timer.
         """
 
 

@@ -213,7 +213,7 @@ def captured(run: Tables) -> Table | None:
 
 
 def connection_of(flow: str) -> int:
-    """Return the number of a capture's connection from the name of its flow."""
+    """Convert the name of a capture's flow to the number of its connection."""
     return int(flow.removeprefix("c"))
 
 
