@@ -45,8 +45,8 @@ struct Transfer {
     octets: u64,
     /// Whether the receiving application reads fewer than 5000 octets at a time.
     slow_reader: bool,
-    /// For each segment on the path: the instant of its arrival in nanoseconds, its index in the
-    /// list `segments`, and the end at which it arrives.
+    /// The segments on the path. Each entry has the instant of arrival in nanoseconds, the index in
+    /// the list `segments`, and the end at which the segment arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
     /// The first segments that were sent, as text.
@@ -311,7 +311,7 @@ impl Transfer {
     }
 }
 
-/// Plays as many transfers as `count`. The function `make` makes each transfer, and the function
+/// Plays `count` transfers. The function `make` makes each transfer, and the function
 /// `check` checks it. The first seed is the environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first =

@@ -81,7 +81,7 @@ impl LossDetector {
         } else {
             let gone = self.scoreboard.sacked() + self.scoreboard.lost();
             let all = window.flight() + self.scoreboard.retransmitted();
-            debug_assert!(all >= gone, "{gone} octets arrived or were lost, of only {all}");
+            debug_assert!(all >= gone, "of {all} octets sent, {gone} arrived or were lost");
             all - gone
         };
         // Each duplicate ACK counts as the arrival of a segment that is neither lost nor known to

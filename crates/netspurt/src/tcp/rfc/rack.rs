@@ -8,8 +8,8 @@ use crate::units::{Duration, Time};
 use super::scoreboard::Scoreboard;
 use super::sent_segment::SentSegment;
 
-/// The number of recoveries without the report of a duplicate after which the reordering window
-/// shrinks again (RFC 8985 §6.2 step 4, "16 loss recoveries").
+/// After this many recoveries without the report of a duplicate, the reordering window shrinks
+/// again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
 /// Of consecutive arrived segments, loss detection checks this many one by one, and skips the other

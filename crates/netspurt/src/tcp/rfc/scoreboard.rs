@@ -126,7 +126,7 @@ impl Scoreboard {
     pub(super) fn segs_in_network(&self) -> u64 {
         let all = self.segs.len() as u64 + self.retransmitted.segs;
         let gone = self.sacked.segs + self.lost.segs;
-        debug_assert!(all >= gone, "{gone} transmissions arrived or were lost, of {all}");
+        debug_assert!(all >= gone, "of {all} transmissions, {gone} arrived or were lost");
         all - gone
     }
 

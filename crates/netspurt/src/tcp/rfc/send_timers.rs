@@ -13,9 +13,9 @@ use super::scoreboard::Scoreboard;
 /// with 250 jiffies a second.
 const JIFFY: Duration = Duration::from_millis(4);
 
-/// The minimum wait after the sender suspects reneging, that is, that the receiver has discarded
-/// octets that it had reported. An ACK in this time may show that the receiver has discarded
-/// nothing.
+/// Reneging means that the receiver has discarded octets that it had reported. If the sender
+/// suspects reneging, it waits for at least this time. An ACK in this time may show that the
+/// receiver has discarded nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]

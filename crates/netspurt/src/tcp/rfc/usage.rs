@@ -145,7 +145,7 @@ mod tests {
         assert!(usage.earns_growth(&window));
     }
 
-    /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, ssthresh at least three quarters of cwnd.
+    /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, and ssthresh becomes at least 3/4 of cwnd.
     #[test]
     fn cwnd_loses_half_of_its_unused_part_after_an_rto() {
         let mut usage = Usage::default();
