@@ -84,8 +84,8 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
 
 
 def learnt_from(delays: Delays, order: str) -> int:
-    """Return the number of the first probe that `learnt` counts; it counts all later probes,
-    too.""" return int(np.argmax(learnt(delays, order)))
+    """Return the number of the first probe that `learnt` counts. All later probes also count."""
+    return int(np.argmax(learnt(delays, order)))
 
 
 #: The number of sums that all algorithms share. Two sums are over the probes that left when a delay
