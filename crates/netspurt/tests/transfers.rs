@@ -348,7 +348,7 @@ fn as_many_octets_are_delivered_as_were_written_and_no_transfer_hangs() {
 /// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
 /// them. If every retransmission was needed, no cut is undone.
 #[test]
-fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission() {
+fn a_path_that_only_loses_segments_has_at_most_one_undone_cut_per_spurious_retransmission() {
     play(how_many(5_000), Transfer::over_a_path_that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();

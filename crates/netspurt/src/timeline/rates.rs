@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transmission_takes_no_time_once_the_rate_is_unlimited() {
+    fn a_transmission_takes_no_time_when_the_rate_is_unlimited() {
         let points = vec![(at(0), BitRate::new(1000).unwrap()), (at(5), BitRate::UNLIMITED)];
         let mut rates = Rates::new(points).unwrap();
         assert_eq!(rates.transmit(from(0), 4).at, at(4));

@@ -237,7 +237,7 @@ mod tests {
 
     /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit how far one ACK opens cwnd.
     #[test]
-    fn an_ack_of_many_segments_opens_cwnd_without_limit_if_the_sender_paces() {
+    fn if_the_sender_paces_an_ack_of_many_segments_opens_cwnd_without_limit() {
         let grown = |pacing| {
             let config = RfcConfig { pacing, ..RfcConfig::rfc_2026() };
             let mut control = CwndControl::new(&config);

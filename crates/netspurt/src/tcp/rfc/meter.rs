@@ -415,7 +415,7 @@ mod tests {
     /// With the rule of Karn and Partridge (1987), a segment that was retransmitted gives no
     /// sample. Without this rule, the first transmission is timed.
     #[test]
-    fn a_retransmission_of_the_timed_segment_ends_its_timing_only_with_karns_rule() {
+    fn only_karns_rule_ends_the_timing_of_a_segment_that_is_retransmitted() {
         for karn in [true, false] {
             let mut bench = bench(Sampling::OnePerRtt);
             bench.send(0);

@@ -105,8 +105,8 @@ pub(super) struct RackInputs {
 
 impl Rack {
     /// Whether later segments overtook the segment `sent`, whose arrival an ACK has just shown.
-    /// `fack` is the octet after the highest octet that was known to have arrived before. A segment
-    /// that was sent more than once does not count as overtaken.
+    /// `fack` is the octet after the highest octet that was known to have arrived before this ACK.
+    /// A segment that was sent more than once does not count as overtaken.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }

@@ -320,8 +320,8 @@ impl ReceiveMemory {
     }
 
     /// Computes from an arrival which share of the memory counts as window. The caller calls this
-    /// if the segments of the arrival are longer than what counted as a full segment before. The
-    /// last advertised window has `advertised` octets.
+    /// if the segments of the arrival are longer than what counted as a full segment until then.
+    /// The last advertised window has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {

@@ -148,7 +148,7 @@ pub struct TimerRules {
     /// reported. On this ACK, the sender does not look for losses. It sets the retransmission timer
     /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
     /// timer fires, everything outstanding counts as lost, unless an ACK of new octets has arrived
-    /// before.
+    /// in the meantime.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second

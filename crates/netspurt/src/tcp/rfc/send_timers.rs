@@ -57,7 +57,7 @@ packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_la
 pub(super) enum Due {
     /// The pacer allows the next segment.
     Pace,
-    /// RACK checks again the segments that were not late enough before.
+    /// RACK checks again the segments that were not late enough at its last look.
     Reordering,
     /// A tail loss probe is due.
     TailProbe,
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn if_timers_are_due_together_the_pacer_and_rack_precede_probes() {
+    fn if_timers_are_due_at_one_instant_the_pacer_and_rack_come_before_probes() {
         let now = Time::from_nanos(5);
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         assert_eq!((timers.first(), timers.due(now)), (Time::NEVER, None));
