@@ -78,7 +78,7 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant from the instant `now` on at which the rate is not zero, and the
+    /// Returns the first instant, `now` or later, at which the rate is not zero. Also returns the
     /// rate at that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
