@@ -77,7 +77,7 @@ def difference_words(advice: Advice, name: str) -> str:
     if sign > 0:
         return f"with another share of losses that the recording allows, {this} may cost less"
     if sign < 0:
-        return "but this difference rests on losses that may not return"
+        return "but this difference rests on losses that may not occur again"
     return "the difference is not measurable"
 
 

@@ -274,7 +274,7 @@ def quic_words(text: str) -> list[str]:
         if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
             sentences.append(
                 f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
-                f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+                f"cannot be set, but {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can be set."
             )
     return sentences
 

@@ -210,10 +210,10 @@ def _break_even(advice: Advice) -> list[str]:
         return []
     ranges = []
     if below[1]:
-        ranges.append(f"with a price below {ms(below[0] * price)} {below[1]} costs less")
+        ranges.append(f"with a price below {ms(below[0] * price)}, {below[1]} costs less")
     if above[1]:
-        ranges.append(f"with a price above {ms(above[0] * price)} {above[1]} costs less")
-    return [f"The price decides: {', '.join(ranges)}."] if ranges else []
+        ranges.append(f"with a price above {ms(above[0] * price)}, {above[1]} costs less")
+    return [f"The price decides: {'; '.join(ranges)}."] if ranges else []
 
 
 def _line(advice: Advice, place: int) -> tuple[float, float]:

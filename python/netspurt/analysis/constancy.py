@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 #: with these lengths.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
-#: How many values each moving average covers, and the gains of the exponential averages.
+#: How many values each moving average covers.
 AVERAGED = (1, 2, 4, 8, 16, 32)
+#: The gains of the exponential averages.
 GAINS = (0.5, 0.25, 0.125, 0.0625)
 #: The number of values in a block. An exponential average is computed block by block.
 _BLOCK = 128

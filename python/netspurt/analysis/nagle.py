@@ -130,9 +130,9 @@ def _single(part: Table) -> NDArray[np.bool_]:
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
-    `back` is the opposite direction. All segments may have the same length, and this length may be
-    at least the default of a full segment. Then the segments may be full for the path, so the
-    result is false.
+    `back` is the opposite direction. If all segments have about the same length, and this length is
+    at least the default of a full segment, the segments may be full for the path. Then the result
+    is false.
     """
     stamps = STAMP_BYTES if row["timestamps"] else 0
     mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]

@@ -140,7 +140,7 @@ def _replies(run: Ended, flow: str) -> Replies | None:
 
 
 def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Return a sentence on the better of two outcomes, and by how much it is better.
+    """Return a sentence that says which of two outcomes is better, and by how much.
 
     Examples
     --------

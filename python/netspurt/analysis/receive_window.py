@@ -97,8 +97,8 @@ class WindowLimit:
         The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
         The mean of the window over the time, divided by another mean: the mean that the window
-        would have if it never shrank. The rest, up to 1, is the share that was filled with data
-        that the application had not read.
+        would have if it never shrank. 1 minus this value is the share of the window that was filled
+        with data that the application had not read.
     mean_bytes
         The window in octets, averaged over the time.
     closed, closed_s

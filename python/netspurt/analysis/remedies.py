@@ -115,7 +115,7 @@ class Outages:
         How long all of them lasted together, in seconds.
     failed_s
         The time in which at least one connection certainly lost all that it sent, in seconds. In a
-        silence, this time ends when the last but one retransmission leaves.
+        silence, this time ends when the retransmission before the last one leaves.
     floor_s
         The floor that was tried, in seconds. `None` if it was tried for no sender.
     least_s, most_s
@@ -149,7 +149,7 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the last but one retransmission, in seconds. If
+        The time from the last progress to the retransmission before the last one, in seconds. If
         `late` and `arrived` are false, no answer came to that retransmission. The time is 0 if
         there was only one retransmission.
     timeouts
@@ -303,9 +303,9 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 def outages(of: Silences) -> Outages | None:
     """Return what is known of outages that ended with an answer, or `None` if there are none.
 
-    The path failed until the last but one retransmission left. It worked when the last one left,
-    because this one was answered. The capture does not show when the path began to work between
-    these two instants.
+    The path failed until the retransmission before the last one left. It worked when the last one
+    left, because the last one was answered. Between these two instants, the path began to work. The
+    capture does not show when.
     """
     which = of.in_outages & of.answered
     if not which.any():

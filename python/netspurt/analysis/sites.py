@@ -329,7 +329,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     known = np.isfinite(a) & np.isfinite(b)
     if known.sum() < _FEWEST:
-        raise ValueError(f"{known.sum()} pairs: {_FEWEST} are needed for a correlation of ranks")
+        raise ValueError(f"a correlation of ranks needs {_FEWEST} pairs, not {known.sum()}")
     a, b = (ranks(one[known]) - (known.sum() + 1) / 2 for one in (a, b))
 
     def correlation(sums: Floats) -> Floats:

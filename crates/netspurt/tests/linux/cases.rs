@@ -39,9 +39,9 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Sends as many segments as `segments`, each with `len` octets, at intervals of `gap`. Returns a
-/// number for each segment. If no ACK came within 4 ms, the number is 0. Otherwise it is the
-/// highest acknowledgment number that came.
+/// Sends segments at intervals of `gap`, each with `len` octets. `segments` is their number.
+/// Returns a number for each segment. If no ACK came within 4 ms, the number is 0. Otherwise it is
+/// the highest acknowledgment number that came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
         .map(|_| {

@@ -1,6 +1,6 @@
 //! Compares a connection of ours that has the profile `linux-6` with the TCP of a Linux kernel. A
 //! remote end sends the same segments to our connection and to the kernel. What the kernel sent was
-//! measured before. These measurements are in `authorities/linux`, with instructions to measure
+//! measured in advance. These measurements are in `authorities/linux`, with instructions to measure
 //! them again.
 
 mod cases;

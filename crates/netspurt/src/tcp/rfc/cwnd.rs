@@ -187,7 +187,8 @@ impl CwndControl {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
             raise_ssthresh(&mut self.window, smss);
-            // If the idle time is exactly a multiple of the RTO, its last RTO does not count.
+            // If the idle time is exactly a multiple of the RTO, the last RTO of the idle time does
+            // not count.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
             self.window.cwnd = self.window.cwnd.min((halved * smss).max(initial));
@@ -236,7 +237,7 @@ mod tests {
 
     /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit how far one ACK opens cwnd.
     #[test]
-    fn an_ack_of_many_segments_opens_cwnd_without_limit_if_the_sender_paces() {
+    fn if_the_sender_paces_an_ack_of_many_segments_opens_cwnd_without_limit() {
         let grown = |pacing| {
             let config = RfcConfig { pacing, ..RfcConfig::rfc_2026() };
             let mut control = CwndControl::new(&config);

@@ -207,7 +207,7 @@ mod tests {
 
     /// RFC 2883 §4.1 and §4.2: the first block lies below the ACK, or within the second block.
     #[test]
-    fn a_first_block_below_the_ack_or_within_the_second_reports_a_duplicate() {
+    fn a_first_block_below_the_ack_or_within_the_second_block_reports_a_duplicate() {
         assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));
         let reports = read(&[(3000, 3500), (3000, 4000)]);
         assert_eq!(reports.duplicate, Some((3000, 3500)));

@@ -4,9 +4,9 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-/// The pacing rate in percent of cwnd per round trip, in slow start and in congestion avoidance.
-/// Linux has these two values.
+/// The pacing rate in slow start, in percent of cwnd per round trip, as in Linux.
 const SLOW_START_PERCENT: u64 = 200;
+/// The pacing rate in congestion avoidance, in percent of cwnd per round trip, as in Linux.
 const AVOIDANCE_PERCENT: u64 = 120;
 
 /// Spreads segments over time, if a switch requires this, or if the congestion control algorithm

@@ -130,7 +130,7 @@ mod tests {
     /// octets as were delivered. It sends one segment more if the ACK shows no further loss. In
     /// this branch cwnd exceeds ssthresh only for the first retransmission.
     #[test]
-    fn with_pipe_below_ssthresh_at_most_one_segment_more_is_sent_than_was_delivered() {
+    fn with_pipe_below_ssthresh_the_sender_sends_at_most_one_segment_more_than_was_delivered() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

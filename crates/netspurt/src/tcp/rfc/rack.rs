@@ -8,8 +8,8 @@ use crate::units::{Duration, Time};
 use super::scoreboard::Scoreboard;
 use super::sent_segment::SentSegment;
 
-/// The number of recoveries without the report of a duplicate after which the reordering window
-/// shrinks again (RFC 8985 §6.2 step 4, "16 loss recoveries").
+/// After this many recoveries without the report of a duplicate, the reordering window shrinks
+/// again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
 /// Of consecutive arrived segments, loss detection checks this many one by one, and skips the other
@@ -105,8 +105,8 @@ pub(super) struct RackInputs {
 
 impl Rack {
     /// Whether later segments overtook the segment `sent`, whose arrival an ACK has just shown.
-    /// `fack` is the octet after the highest octet that was known to have arrived before. A segment
-    /// that was sent more than once does not count as overtaken.
+    /// `fack` is the octet after the highest octet that was known to have arrived before this ACK.
+    /// A segment that was sent more than once does not count as overtaken.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }

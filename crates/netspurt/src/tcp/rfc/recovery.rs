@@ -465,8 +465,8 @@ impl LossRecovery {
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// Looks for losses because RACK's timer fired. Segments that were not late enough before may
-    /// be late now.
+    /// Looks for losses because RACK's timer fired. Segments that were not late enough at RACK's
+    /// last look may be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
         let copies = self.loss.scoreboard.retransmitted();

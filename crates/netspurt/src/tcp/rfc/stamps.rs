@@ -60,7 +60,7 @@ mod tests {
 
     /// RFC 7323 §5.2: timestamps are compared in modular arithmetic, so 5 is newer than 2^32 - 3.
     #[test]
-    fn a_timestamp_after_the_wrap_is_newer_than_one_before_it() {
+    fn a_timestamp_after_the_wrap_is_newer_than_a_timestamp_before_the_wrap() {
         let (before, after) = (u32::MAX - 2, 5);
         assert!(PeerStamp::new(after, at(0)).outdates(before, at(1)));
         assert!(!PeerStamp::new(before, at(0)).outdates(after, at(1)));

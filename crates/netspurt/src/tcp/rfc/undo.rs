@@ -33,10 +33,10 @@ pub(super) struct Prior {
     pub(super) pipe: u64,
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
-    /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
-    /// that was retransmitted after the cut. Only duplicates of octets between these two octets
-    /// count.
+    /// The oldest octet that was not acknowledged at the cut. Only duplicates of octets from `una`
+    /// to `end` count.
     una: u64,
+    /// The octet after the highest octet that was retransmitted after the cut.
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which transmission of a segment an ACK answers.
