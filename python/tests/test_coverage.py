@@ -198,7 +198,7 @@ def share(kind: str, n: int, sets: int) -> float:
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),
     ],
 )
-def test_intervals_contain_true_values_about_as_often_as_validation_says(
+def test_intervals_contain_true_values_about_as_often_as_validation_md_says(
     kind: str, n: int, least: float
 ) -> None:
     assert share(kind, n, 500 if kind.startswith("sweep") else 800) >= least

@@ -122,7 +122,7 @@ def test_a_path_without_answers_has_no_delay_and_no_line() -> None:
     }
 
 
-def test_the_data_of_a_path_have_the_line_from_which_its_delays_were_made() -> None:
+def test_the_data_of_a_path_contain_the_line_from_which_the_test_made_the_delays() -> None:
     # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the link of 160 kbit/s
     # twice, so the slope gives a rate of 80 kbit/s.
     octets = np.tile(np.arange(40, 257), 3)
