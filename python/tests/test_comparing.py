@@ -253,7 +253,7 @@ def test_the_comparison_begins_with_the_run_that_finished_first(
     data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
-    # A run's capture shows the same time as its folder if the connection was closed.
+    # If the connection was closed, the run's capture shows the same time as the run's folder.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
     data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[

@@ -209,7 +209,8 @@ def test_random_arrivals_are_seldom_called_periodic(events: int) -> None:
     rng = np.random.default_rng(events)
     arrivals = (np.cumsum(rng.exponential(1.0, events)) for _ in range(600))
     called = sum(find_period(times, chance=0.05) is not None for times in arrivals)
-    # On average at most 30 are expected. More than 48 come by chance once in 1000 times.
+    # On average, at most 30 series are expected to be called periodic. By chance, more than 48 are
+    # called periodic once in 1000 times.
     assert called <= 48
 
 

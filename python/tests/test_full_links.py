@@ -196,7 +196,7 @@ def test_losses_that_allow_the_constant_rate_are_named_as_its_possible_cause(
 def test_the_rates_of_connections_that_share_a_full_link_add_up_to_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The second transfer begins two seconds after the first transfer, and ends after it."""
+    """The second transfer begins two seconds after the first transfer, and ends later."""
     more = """
 tcp.congestion = "reno"
 [flows.y]

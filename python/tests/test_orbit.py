@@ -123,7 +123,7 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     for which, one in zip(("least", "most"), chosen, strict=True):
         # The other program computes one position per second. So its contacts begin at most a second
         # too late, and they end at most a second too early. The range of its delays is a little
-        # smaller than ours.
+        # smaller than the range of our delays.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2

@@ -64,7 +64,7 @@ def test_the_rate_in_each_direction_is_twice_the_rate_that_round_trips_give() ->
     assert rate_text(line, "one-way", each_way("one-way")) == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
     assert rate_text(flat, "round-trip", each_way("round-trip")) == "50 kbit/s or more each way"
-    # A line with slope zero gives no rate, but the confidence interval can have a lower end.
+    # A line with slope zero gives no rate, but the interval of the rate can have a lower end.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert rate_text(level, "one-way") == "25 kbit/s or more"
     assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (

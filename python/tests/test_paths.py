@@ -1,7 +1,7 @@
 """Tests the commands that analyse recordings (the delays of one path's probes).
 
-Some commands print a report, relate delays to lengths, or list bursts of long delays. Others invent
-surrogate recordings, or count the samples that a timer needs to adapt to a change.
+Some commands print a report, relate delays to lengths, or list bursts of long delays. Other
+commands invent surrogate recordings, or count the samples that a timer needs to adapt to a change.
 """
 
 from __future__ import annotations
