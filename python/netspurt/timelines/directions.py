@@ -93,9 +93,9 @@ def split(recording: Delays) -> Directions:
     minima = float(np.min(forward[answered])), float(np.min(reverse[answered]))
     if min(minima) > 0:
         note = (
-            "each direction has its delay by the clocks of both ends, at least "
+            "each direction has the delay that the clocks of both ends show, at least "
             f"{1e3 * minima[0]:.3g} ms forward and {1e3 * minima[1]:.3g} ms in reverse; if these "
-            "clocks differ, one delay is too long and the other too short by the same time"
+            "clocks differ, one delay is too long and the other is too short by the same time"
         )
         return Directions(forward, reverse, lost_direction, True, _MEASURED, [note])
     shift = (minima[1] - minima[0]) / 2

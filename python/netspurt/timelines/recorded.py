@@ -196,7 +196,7 @@ def _order_words(overtaken: int) -> list[str]:
         late = "answers came after answers to later probes"
     return [
         f"{overtaken:,} {late}, so the path does not keep the order: the file has "
-        '`order = "overtaking"`, and whenever the delay decreases, packets overtake others. '
+        '`order = "overtaking"`, and whenever the delay decreases, packets overtake other packets. '
         "With `--lost-after TIME`, answers that take longer count as losses; if the other answers "
         "are in order, the link keeps the order"
     ]
