@@ -135,12 +135,12 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of waits for lost probes [s], without those of `lost_before`."""
+        """Return percentiles of the waits for lost probes that `lost_before` does not count [s]."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay minus timer for spurious timeouts [s], or NaN if none."""
+        """Return percentiles of delay minus timer [s] over spurious timeouts; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -187,7 +187,7 @@ class Replay:
 
     @cached_property
     def resamples(self) -> Resamples:
-        """The sums of all algorithms, resampled together, for the differences of algorithms.
+        """The sums of all algorithms, resampled together, for differences between algorithms.
 
         `netspurt.analysis.replayed.ReplaySums` reads them.
         """
@@ -203,7 +203,7 @@ class Replay:
         return html_replay(self)
 
     def __getitem__(self, estimator: str) -> Algorithm:
-        """Return the results of an algorithm by its text.
+        """Return the results of the algorithm with this text.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Versus:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the first: `better`, `worse`, `cannot tell`, or `same` if timers agree."""
+        """The verdict on `first`: `better`, `worse`, `cannot tell`, or `same` for equal timers."""
         if _same_waits(self.first, self.second):
             return "same"
         return {1: "better", -1: "worse", 0: "cannot tell"}[self.ahead.sign]
@@ -402,7 +402,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     ------
     ReplayError
         If the file does not have exactly one recording. Also if the recording cannot be replayed:
-        no probes, smoothed values, or no times of sending for the causal order.
+        it has no probes, it has smoothed values, or it lacks the times of sending that the causal
+        order needs.
     EstimatorError
         If an algorithm or a constant is unknown or invalid.
     ValueError

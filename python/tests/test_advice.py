@@ -202,10 +202,10 @@ def test_the_price_changes_the_recommendation() -> None:
 
 
 def test_a_suitable_timer_is_recommended_even_if_the_other_timers_are_unsuitable() -> None:
-    """A tenth of the answers takes 95 ms, the others about 51 ms.
+    """A tenth of the answers takes 95 ms. The other answers take about 51 ms.
 
-    The timer linux does not fire early. Two timers fire early: rfc6298 without a minimum, and the
-    fixed timer of 60 ms.
+    The timer `linux` does not fire early. Two timers fire early: `rfc6298` without a minimum, and
+    the fixed timer of 60 ms.
     """
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
@@ -238,7 +238,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
+def test_a_timer_chosen_on_one_half_is_judged_on_the_other_half() -> None:
     """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -370,7 +370,7 @@ def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
     assert "Set the sender's granularity" in str(taken)
 
 
-def test_timers_that_cost_more_and_a_cheaper_computed_one_are_named() -> None:
+def test_the_advice_names_timers_that_cost_more_and_a_computed_timer_that_costs_less() -> None:
     """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
@@ -415,7 +415,7 @@ def test_the_check_says_why_a_half_and_the_whole_recording_give_different_timers
     assert "On the whole recording" not in agreeing
 
 
-def test_advice_stays_decided_if_the_halves_of_a_recording_differ_only_by_chance() -> None:
+def test_a_recording_still_decides_if_its_halves_differ_only_by_chance() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -437,7 +437,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Of the named timers, quic costs least, but linux has the lowest upper end of the cost."""
+    """Of the named timers, `quic` costs least, but `linux` has the lowest upper end of the cost."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
@@ -617,7 +617,7 @@ def test_a_computed_rto_min_and_a_computed_max_ack_delay_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_the_advice_names_values_that_can_or_cannot_be_set() -> None:
+def test_the_advice_says_which_values_can_be_set() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")

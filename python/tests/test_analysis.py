@@ -1,4 +1,4 @@
-"""Tests that the statistics of delays find effects that a test plants, and no others.
+"""Tests that the statistics of delays find effects that a test plants, and no other effects.
 
 Some tests also check the printed tables of RFC 889, which reports delays on paths of 1983.
 """

@@ -169,7 +169,7 @@ def over_queues(of_b: Mapping[str, float]) -> Best:
     return found
 
 
-def test_one_combination_in_which_another_value_is_better_is_named() -> None:
+def test_if_another_value_is_better_in_one_combination_this_combination_is_named() -> None:
     found = over_queues({"3": 30, "6": 9.5, "9": 40})
     assert found.words == (
         "By completion time, timer = a is best: 10 ms. b is worse. But with queue = 6, b is "
@@ -261,7 +261,7 @@ def test_many_comparisons_have_a_sentence_on_chance(comparisons: int, words: str
     assert chance(comparisons) == words
 
 
-def test_a_long_list_of_names_ends_with_the_number_of_the_others() -> None:
+def test_a_long_list_of_names_ends_with_the_number_of_omitted_names() -> None:
     names = [f"n{place}" for place in range(1, 2001)]
     assert few(names[:8]) == "n1, n2, n3, n4, n5, n6, n7, n8"
     assert few(names[:9]) == "n1, n2, n3, n4, n5, n6, n7, n8 and 1 more"

@@ -138,7 +138,7 @@ def test_an_acked_segment_of_similar_size_excludes_a_black_hole(
     assert len(holes([{**one, "acked_bytes_max": 1446} for one in THREE])) == 1
 
 
-def test_large_packets_that_arrived_afterwards_do_not_exclude_a_black_hole() -> None:
+def test_large_packets_that_arrived_after_the_answer_do_not_exclude_a_black_hole() -> None:
     again = [*THREE, lost(16, 512), lost(17, 512, seq=513, acked_bytes_max=65_000)]
     assert len(holes(again, 16)) == 1
 

@@ -119,7 +119,7 @@ def test_an_ack_with_sack_blocks_has_a_comment_with_the_counted_octets(
     assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
 
 
-def test_a_capture_states_its_link_type_time_unit_first_instant_and_program(
+def test_a_capture_states_its_link_type_its_time_unit_its_first_instant_and_its_program(
     captures: dict[str, Path],
 ) -> None:
     need("capinfos")

@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_a_whole_capture_is_read_fully_even_if_it_is_joined_with_a_cut_one(
+def test_a_whole_capture_is_read_fully_even_if_it_is_joined_with_a_cut_capture(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -231,7 +231,7 @@ def answer(number: int) -> bytes:
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
 
 
-def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
+def test_round_trips_of_the_newest_and_of_the_oldest_segment_are_named_if_they_differ(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """One ACK covers two segments, which were sent 50 ms and 20 ms before it."""
@@ -392,7 +392,7 @@ def test_every_form_of_output_leaves_out_unreadable_captures(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_an_unknown_connection_and_a_connection_together_with_parquet_are_refused(
+def test_an_unknown_connection_is_refused_and_parquet_allows_no_choice_of_a_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

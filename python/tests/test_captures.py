@@ -346,7 +346,7 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _true_saving(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return how much time a timer of srtt + 40 ms saves in an outage until the instant `end`.
+    """Return how much time a timer of srtt + 40 ms saves in an outage that ends at `end`.
 
     All transmissions before the instant `end` are lost. The list `waits` has the waits of the
     sender's own timer. All times are in seconds.

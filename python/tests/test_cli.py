@@ -539,7 +539,9 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("{\n", "")
 
 
-def test_the_error_for_an_impossible_folder_names_the_folder_as_given(netspurt: Command) -> None:
+def test_the_error_for_an_impossible_folder_names_the_folder_as_the_user_wrote_it(
+    netspurt: Command,
+) -> None:
     netspurt("new", "mine.toml")
     output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
     assert "/proc/run" in output

@@ -57,7 +57,7 @@ def long_sweep() -> Sweep:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the digest of the long sweep, run by threads."""
+    """Run the long sweep in threads; return the digest of its cases."""
     folder, _ = run_sweep(long_sweep(), tmp_path_factory.mktemp("wanted") / "s")
     return folder.read().digest()
 
@@ -127,7 +127,7 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the long sweep on Ray, call this function meanwhile, and return the sweep's folder.
+    """Run the long sweep on Ray, call `act` meanwhile, and return the sweep's folder.
 
     When the sweep has written cases, the function `act` is called until it returns True. On a busy
     machine, the sweep may end before `act` returns True. Then another sweep is run. The test is

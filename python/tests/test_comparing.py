@@ -134,7 +134,7 @@ def test_each_cause_is_listed_by_name_with_all_its_instants(cause: str, named: s
     assert mechanisms(run) == {named: [2.0, 3.0]}
 
 
-def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
+def test_a_fast_retransmit_on_a_new_ack_is_called_a_repair_through_a_partial_ack() -> None:
     duplicates = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
     run = [*START, *duplicates, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
     assert mechanisms(run) == {"fast retransmit": [1.4], PARTIAL_ACK: [2.0]}
@@ -253,7 +253,7 @@ def test_the_comparison_begins_with_the_run_that_finished_first(
     data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
-    # A run's capture shows the same time as its folder if the connection was closed.
+    # If the connection was closed, the run's capture shows the same time as the run's folder.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
     data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[
@@ -333,7 +333,7 @@ def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_co
     assert "median" not in output
 
 
-def test_the_comparison_of_different_segments_names_their_sizes(
+def test_a_comparison_of_runs_with_different_segment_sizes_names_these_sizes(
     netspurt: Command, tmp_path: Path
 ) -> None:
     large = ns.new_scenario().replace({"stop": "5 s"})
@@ -435,7 +435,9 @@ def test_the_retransmissions_of_each_end_are_counted_separately(
     assert sum(data["retransmissions_of_others"][0]["in"].values()) == counts[0]
 
 
-def test_run_and_compare_print_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
+def test_netspurt_run_and_netspurt_compare_print_the_same_median_time_of_a_reply(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "both.toml").write_text(BOTH_WAYS)
     report = netspurt("run", "both.toml", "--out", "a").stdout
     requests = ns.open_run(tmp_path / "a").table("requests")

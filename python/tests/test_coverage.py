@@ -198,7 +198,7 @@ def share(kind: str, n: int, sets: int) -> float:
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),
     ],
 )
-def test_intervals_contain_true_values_about_as_often_as_validation_says(
+def test_intervals_contain_true_values_about_as_often_as_validation_md_says(
     kind: str, n: int, least: float
 ) -> None:
     assert share(kind, n, 500 if kind.startswith("sweep") else 800) >= least
@@ -209,7 +209,8 @@ def test_random_arrivals_are_seldom_called_periodic(events: int) -> None:
     rng = np.random.default_rng(events)
     arrivals = (np.cumsum(rng.exponential(1.0, events)) for _ in range(600))
     called = sum(find_period(times, chance=0.05) is not None for times in arrivals)
-    # On average at most 30 are expected. More than 48 come by chance once in 1000 times.
+    # On average, at most 30 series are expected to be called periodic. By chance, more than 48 are
+    # called periodic once in 1000 times.
     assert called <= 48
 
 

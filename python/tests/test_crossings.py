@@ -82,7 +82,7 @@ def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: 
     assert not any("round trip" in note for note in lost)
 
 
-def test_the_command_for_more_crossings_prints_the_same_direction(
+def test_the_command_that_lists_more_crossings_prints_the_direction_of_the_plot(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Most octets are sent in reverse, so the plot shows the timer of the reverse direction."""

@@ -84,7 +84,7 @@ def test_a_step_of_the_delay_is_not_reported_as_a_full_link(
     ],
     ids=["step", "step with bursts", "early step", "drift", "wave"],
 )
-def test_if_only_the_delay_changes_an_application_that_writes_steadily_fills_no_link(
+def test_an_application_that_writes_steadily_fills_no_link_if_only_the_delay_changes(
     tmp_path: Path, rtt_s: Callable[[float], float], together: int
 ) -> None:
     file = tmp_path / "writer.pcap"

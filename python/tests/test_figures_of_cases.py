@@ -34,7 +34,7 @@ T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 7: 2.3646, 9: 2.2622}
 def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, list[str]]]:
     """Return the table of cases of a sweep over one axis, and the axis with its labels.
 
-    `values` has, for each label of the axis, the numbers of its runs.
+    For each label of the axis, `values` has one number for each run.
     """
     labels = [label for label, runs in values.items() for _ in runs]
     repeats = [n + 1 for runs in values.values() for n in range(len(runs))]

@@ -1,6 +1,6 @@
 """Tests how a capture shows that a link was full, and cases that only look like a full link.
 
-A link is full if it transmits all the time, so that it limits the rate of the sender.
+A link is full if it transmits all the time. Then it limits the rate of the sender.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def test_losses_that_do_not_slow_the_sender_explain_no_rate(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_that_allow_the_constant_rate_are_a_possible_reason(
+def test_losses_that_allow_the_constant_rate_are_named_as_its_possible_cause(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.
@@ -196,7 +196,7 @@ def test_losses_that_allow_the_constant_rate_are_a_possible_reason(
 def test_the_rates_of_connections_that_share_a_full_link_add_up_to_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The second transfer begins two seconds after the first transfer, and ends after it."""
+    """The second transfer begins two seconds after the first transfer, and ends later."""
     more = """
 tcp.congestion = "reno"
 [flows.y]
@@ -282,7 +282,7 @@ def test_a_path_whose_delay_varies_is_not_called_a_full_link(
     assert "so the delay of the path varied by itself" in explanation(netspurt, file)
 
 
-def test_a_receive_window_may_be_the_reason_only_if_its_scale_is_unknown(
+def test_the_receive_window_may_explain_a_constant_rate_only_if_its_scale_is_unknown(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """At most 29,000 octets are outstanding, so a window of 28,000 must have a scale."""

@@ -181,7 +181,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
 def test_pacing_makes_only_the_spikes_of_short_transfers_smaller(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
-    """Each value is the range of the round trips with pacing, divided by the range without it.
+    """Each value is the range of the round trips with pacing, divided by the range without pacing.
 
     The first value belongs to transfers of 200 segments.
     """
@@ -272,7 +272,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
 
 
-def test_a_whole_study_is_continued_and_read_by_the_check(
+def test_a_whole_study_is_continued_and_is_read_back_only_for_the_same_study(
     netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf = tmp_path / "shelf"

@@ -242,7 +242,7 @@ def test_octets_from_before_the_capture_do_not_count_as_lost(
 
     Two segments from before the capture and the first captured segment are lost and retransmitted.
     In a second capture, the original transmission of one more retransmitted segment is missing, but
-    later octets are there. Only this original counts as lost before the capture point.
+    the capture has later octets. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]

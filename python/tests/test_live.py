@@ -649,7 +649,7 @@ def test_ends_with_equal_settings_share_a_line_that_names_them() -> None:
     assert len(command._given([end("from", "reno"), end("to", "cubic")])) == 2
 
 
-def test_a_note_names_sysctls_of_the_profile_linux_default_that_the_machine_sets_otherwise(
+def test_a_note_names_sysctls_that_the_machine_and_the_profile_linux_default_set_differently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = {"sack": "1", "rmem": "4096\t131072\t33554432", "congestion_control": "bbr"}

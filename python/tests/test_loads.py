@@ -21,7 +21,7 @@ from netspurt.analysis.load import RunName, busy_against_quiet, label_by_delay
         ("FOE-3", RunName("FOE-3", None, busy=False)),
     ],
 )
-def test_the_suffix_of_a_runs_name_gives_the_length_of_probes_and_whether_it_was_busy(
+def test_the_suffix_of_a_runs_name_gives_the_length_of_probes_and_says_whether_the_run_was_busy(
     name: str, run: RunName
 ) -> None:
     assert RunName.parse(name) == run

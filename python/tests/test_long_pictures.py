@@ -103,7 +103,7 @@ def test_without_zoom_values_that_change_often_are_drawn_as_a_range_and_a_mean()
     assert len(line.x) == 6000
 
 
-def test_a_page_shows_frequent_changes_as_a_range_until_zoomed(
+def test_a_page_shows_frequent_changes_as_a_range_until_the_reader_zooms_in(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100

@@ -239,7 +239,7 @@ def test_the_bound_on_unseen_events_comes_from_garwood_or_from_clopper_and_pears
     assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
     # All cases with the same seed form one repeat. They may have the same random draws, so 40 cases
-    # of 20 repeats count as 20.
+    # of 20 repeats count as 20 cases.
     halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
     # With events, the bound assumes that each unseen event changes a count or a ratio by at most

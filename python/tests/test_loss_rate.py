@@ -95,7 +95,7 @@ def test_losses_are_not_the_limit_if_a_constant_rate_shows_a_full_link(
     assert len(full_links(tables)) == is_full
 
 
-def test_explain_names_losses_as_the_limit_with_and_without_the_option_connection(
+def test_netspurt_explain_names_losses_as_the_limit_with_and_without_the_option_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)
@@ -212,13 +212,13 @@ def test_successive_retransmissions_of_a_syn_are_one_loss_event() -> None:
     assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
 
 
-def test_go_back_n_belongs_to_its_timeout_even_without_captured_originals() -> None:
+def test_go_back_n_belongs_to_its_timeout_even_if_the_originals_were_not_captured() -> None:
     back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
     assert events((600, None, 0, "rto"), *back) == [0]
     assert events(*back) == [0], "the timeout itself was not captured"
 
 
-def test_losses_whose_first_transmission_was_not_captured_are_joined_within_a_round_trip() -> None:
+def test_losses_within_a_round_trip_are_one_event_if_no_first_transmission_was_captured() -> None:
     assert events((100, None, 0, "fast"), (150, None, 1000, "fast"), (170, None, 2000, "fast")) == [
         0,
         2,

@@ -293,7 +293,7 @@ def test_a_change_of_level_is_reported_with_the_command_that_shows_its_time(
     assert not quarter_words(ns.Delays.of([*steady[:90], *(steady[:90] + 0.03)]))
 
 
-def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
+def test_the_advice_says_which_timer_it_would_choose_without_the_largest_loss_event() -> None:
     advice = advise([ns.replay(with_event(lost_alone=1), ["quic", "linux"])])
     last = advice.elsewhere[-1]
     assert last.loss == pytest.approx(1 / 4900)

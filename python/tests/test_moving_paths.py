@@ -37,7 +37,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_scenario_with_a_sweep_runs_alone_and_each_value_of_its_axes_makes_a_scenario(
+def test_a_scenario_runs_without_its_sweep_and_is_valid_with_each_value_of_an_axis(
     path: Path,
 ) -> None:
     scenario = ns.load(path)

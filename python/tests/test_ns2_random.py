@@ -86,7 +86,7 @@ def test_the_cases_have_all_values_of_eight_settings() -> None:
     assert sum(1 for a in answers() if a.case["drops"]) > 100
 
 
-def test_every_case_that_counts_except_three_equals_ns2_packet_for_packet() -> None:
+def test_all_cases_that_count_except_three_equal_ns2_packet_for_packet() -> None:
     """The order and the round trips in ticks must be equal. Times may differ by at most 5 us."""
     parted = {number for number in differences() if answers()[number].tie != "delay"}
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}

@@ -179,7 +179,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options of a replay's output: those in `given`, and the defaults of all others."""
+    """Return the options of a replay's output: the options in `given`, and all other defaults."""
     flags = dict.fromkeys(("tune", "pool", "every", "details", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 

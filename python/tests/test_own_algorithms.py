@@ -227,7 +227,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("broken", "why"), BROKEN)
-def test_an_error_in_a_method_names_class_method_and_line(
+def test_an_error_in_a_method_names_the_class_the_method_and_the_line(
     place: Path, netspurt: Command, broken: str, why: str
 ) -> None:
     changed = OWN.replace(

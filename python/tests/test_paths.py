@@ -1,7 +1,7 @@
 """Tests the commands that analyse recordings (the delays of one path's probes).
 
-Some commands print a report, relate delays to lengths, or list bursts of long delays. Others invent
-surrogate recordings, or count the samples that a timer needs to adapt to a change.
+Some commands print a report, relate delays to lengths, or list bursts of long delays. Other
+commands invent surrogate recordings, or count the samples that a timer needs to adapt to a change.
 """
 
 from __future__ import annotations
@@ -234,7 +234,8 @@ def test_the_option_adaptation_counts_the_samples_that_each_timer_needs(
     """The timer `mills` of RFC 889 needs 2 samples at each change from 40 to 256 octets.
 
     The timer `mills-single` needs 4 samples. With the setting `by_length`, `mills` needs 2 samples
-    at the first change and none later. test_surrogate.py has the computation by hand.
+    at the first change and no samples at later changes. test_surrogate.py has the computation by
+    hand.
     """
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)

@@ -38,7 +38,8 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # The axis is logarithmic if the longest time exceeds 20 times the median, else linear.
+        # The axis is logarithmic if the longest time exceeds 20 times the median. Otherwise the
+        # axis is linear.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The longest time is compared with the smallest median, and not with the smallest value.

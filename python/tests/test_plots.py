@@ -114,7 +114,7 @@ def figure_functions() -> list[Any]:
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
             # Two kinds of functions are left out: `saved` and `root_figure` draw nothing, and the
-            # others draw several axes.
+            # other functions draw several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]

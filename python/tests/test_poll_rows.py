@@ -38,7 +38,7 @@ from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
         ("http://[2001:db8::1]:8080/x#part", "2001:db8::1", False, 8080, "/x"),
     ],
 )
-def test_the_url_of_a_site_says_its_host_port_and_page(
+def test_the_url_of_a_site_gives_its_host_its_port_and_its_page(
     url: str, host: str, secure: bool, port: int, page: str
 ) -> None:
     site = Site("a", url)

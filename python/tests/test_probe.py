@@ -194,9 +194,9 @@ def test_after_each_echo_probe_the_histogram_has_all_answers_so_far() -> None:
 
 
 class echo:  # noqa: N801 - used as a function
-    """Runs an echo host on loopback inside a `with` statement, which gives its port.
+    """Runs an echo host on loopback inside a `with` statement.
 
-    `words` are further options of `netspurt serve echo`.
+    The statement gives the host's port. `words` are further options of `netspurt serve echo`.
     """
 
     def __init__(self, *words: str) -> None:
@@ -544,7 +544,7 @@ def test_late_answers_and_duplicates_are_counted_separately_from_losses(tmp_path
 @namespaces
 @pytest.mark.parametrize(("kind", "length"), [("icmp", 64), ("tcp", 40), ("udp", 256)])
 @real_time
-def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
+def test_probes_of_every_kind_are_whole_in_a_capture_and_have_the_requested_length(
     kind: str, length: int, tmp_path: Path
 ) -> None:
     near = f"""

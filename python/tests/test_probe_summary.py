@@ -31,7 +31,7 @@ def watched(kind: str, **more: str) -> Watch:
 
 
 @pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_a_line_of_delay_against_length_needs_answers_as_long_as_probes(
+def test_delay_is_related_to_length_only_if_answers_are_as_long_as_probes(
     kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)

@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_lines_about_hops_and_ends_and_headers_without_a_file_are_not_printed() -> None:
+def test_no_line_is_printed_about_a_hop_an_end_or_a_header_without_a_file() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -119,7 +119,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise_floor() -> None:
+def test_the_heading_names_host_port_and_gateway_and_says_why_the_noise_floor_is_unknown() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",

@@ -185,7 +185,9 @@ def test_the_percentiles_of_completion_times_are_those_of_all_flows(tmp_path: Pa
     assert np.ma.getmaskarray(case["completion_ns_p99"]).all()
 
 
-def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_path: Path) -> None:
+def test_a_run_counts_the_packets_that_overtook_other_packets(
+    netspurt: Command, tmp_path: Path
+) -> None:
     text = PATHS.partition("[sweep]")[0].replace("loss =", "# ")
     moved = 'order = "overtaking"\nreorder = { probability = 0.1, by = "30 ms" }\n[flows.x]'
     file = tmp_path / "over.toml"

@@ -104,7 +104,7 @@ def test_no_timer_is_marked_as_recommended_if_the_recording_cannot_decide(
         assert "recommended" not in Path(f"kept/replay-{kind}.svg").read_text(), kind
 
 
-def test_one_unreadable_file_does_not_prevent_the_replay_of_the_others(
+def test_one_unreadable_file_does_not_prevent_the_replay_of_other_files(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind\n")
@@ -164,7 +164,7 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
     assert netspurt("report", "alone").returncode == 2
 
 
-def test_an_estimator_in_python_is_replayed_together_with_the_others(
+def test_an_estimator_in_python_is_replayed_together_with_other_estimators(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "double.py").write_text(

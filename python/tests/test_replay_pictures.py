@@ -285,7 +285,9 @@ def test_a_histogram_counts_every_delay_and_the_timer_of_every_probe_once(replay
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
 
 
-def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> None:
+def test_points_below_the_diagonal_of_a_scatter_plot_are_spurious_retransmissions(
+    replay: Replay,
+) -> None:
     handles = shown(axes_of(replay, "scatter"))
     known = ~np.isnan(replay.delays.rtt_s)
     diagonal = points(handles["timer = delay"])

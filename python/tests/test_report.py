@@ -1,7 +1,7 @@
 """Tests the content of a report's page without a browser.
 
 A report is one page of HTML about runs, captures or recordings. Its payload holds the numbers of
-the pictures as text. Thinning leaves out marks of a picture that has too many.
+the pictures as text. If a picture has too many marks, thinning leaves some of them out.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_times_in_whole_nanoseconds_are_whole_numbers_in_a_payload(times: list[i
     assert decoded(payload.told(), payload.text())[place].tolist() == seconds.tolist()
 
 
-def test_the_difference_of_close_columns_takes_one_byte_for_each_value() -> None:
+def test_a_column_stored_as_differences_from_a_close_column_takes_one_byte_for_each_value() -> None:
     payload = Payload()
     low = np.cumsum(np.arange(1, 1000) ** 2.0)
     first = payload.add(low)
@@ -192,7 +192,7 @@ def test_the_page_loads_nothing_from_elsewhere(early: Path, netspurt: Command) -
     assert all((Path.cwd() / link).exists() for link in links)
 
 
-def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
+def test_names_from_other_people_cannot_become_markup(tmp_path: Path) -> None:
     name = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e"
     one = Picture(
         (Polyline(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name)
@@ -380,7 +380,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_that_compare_finds(
+def test_two_runs_are_side_by_side_with_the_first_difference_that_netspurt_compare_finds(
     early: Path, netspurt: Command
 ) -> None:
     changes = {"flows.transfer.tcp.rto.min": "1 s"}

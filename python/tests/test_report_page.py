@@ -259,7 +259,7 @@ def test_the_pointer_shows_only_times_of_segments_and_drops(
     assert times <= known | drops
 
 
-def test_the_shown_time_changes_with_buttons_keys_wheel_and_pointer(
+def test_buttons_keys_the_wheel_and_the_pointer_change_the_shown_time(
     browser: Any, page_of_one: Path
 ) -> None:
     from selenium.webdriver import ActionChains

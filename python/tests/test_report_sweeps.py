@@ -156,8 +156,8 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(script) == [0, 0, 0, 0, 0]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    # In a narrow window, the first tables scroll sideways, with a scroll bar, and the page does
-    # not.
+    # In a narrow window, the first tables have a scroll bar and scroll sideways. The page does not
+    # scroll sideways.
     opened(browser, file, 400)
     assert min(browser.execute_script(script)[:3]) > 0
     bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"

@@ -245,8 +245,8 @@ def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
         assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
 
 
-#: The rows of RFC 889's table of delays whose simulated path does not give the printed delays
-#: within 5 %, each with its largest error [%].
+#: Rows of RFC 889's table of delays, each with its largest error [%]. On the simulated path of such
+#: a row, a delay differs from the printed delay by more than 5 %.
 FAR = {"BERK": 9.1}
 
 

@@ -215,7 +215,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
-    # The idle times are from a capture beside the client, the timeouts from the run.
+    # The idle times are from a capture beside the client. The timeouts are from the run.
     seen, order = (
         read_connections(pages_folder / "client.pcapng").in_order(),
         connections.in_order(),
@@ -233,7 +233,10 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """The paper sfr2005 claims a negative correlation (§4.2). We require one below -0.5."""
+    """The paper sfr2005 claims a negative correlation (§4.2).
+
+    We require a correlation below -0.5.
+    """
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5

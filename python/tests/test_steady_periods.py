@@ -241,7 +241,7 @@ def test_levels_do_not_depend_on_the_unit_or_on_missing_values() -> None:
     assert sum(one.share for one in found.levels) == pytest.approx(1.0)
 
 
-def test_one_level_is_the_normal_distribution_of_the_logarithms() -> None:
+def test_a_single_level_is_described_by_the_normal_distribution_of_the_logarithms() -> None:
     values = np.array([8.0, 10.0, 12.5, 9.0, 11.0])
     found, logs = find_levels(values, most=1), np.log(values)
     (level,) = found.levels

@@ -189,7 +189,7 @@ def messages(many: int, held: bool) -> bytes:
     return made_up(sorted(packets))
 
 
-def test_short_ends_of_messages_that_wait_for_acks_show_nagles_algorithm(
+def test_messages_whose_short_end_waits_for_an_ack_show_nagles_algorithm(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "messages.pcap"

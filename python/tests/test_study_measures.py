@@ -122,7 +122,7 @@ def test_a_contact_counts_if_its_long_transfers_vary_at_least_as_much_as_its_sho
     assert value("long_vary_more", contacts) == 2
 
 
-def test_the_two_sizes_with_the_widest_ranges_are_named_first() -> None:
+def test_the_two_sizes_with_the_widest_ranges_are_named_before_the_other_sizes() -> None:
     spans = {10: 0.2, 20: 0.5, 30: 0.1, 40: 0.3}
     own = transfers({(size, COARSE): [1.0, 1.0 + span] for size, span in spans.items()})
     study = SimpleNamespace(clocks=(FINE, COARSE), sizes=tuple(spans))
@@ -189,7 +189,7 @@ def test_the_receive_window_is_returned_only_if_it_limited_no_transfer(
     assert measure("never_limited")(bench, run="r").value == window
 
 
-def test_contacts_are_ordered_and_equal_contacts_are_marked() -> None:
+def test_contacts_are_sorted_by_a_measured_value_and_equal_contacts_get_an_equals_sign() -> None:
     rates = {(10, FINE): [1.0, 1.0], (20, FINE): [1.0, 1.0]}
     counts = {"A": [1, 0, 1, 1], "B": [0, 0, 0, 0], "C": [9, 0, 0, 0], "D": [0, 0, 0, 2]}
     contacts = {

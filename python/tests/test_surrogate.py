@@ -136,7 +136,7 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     assert samples_needed("mills:by_length=true", steps) == [2, 0, 0]
 
 
-def test_the_timer_mills_with_by_length_is_not_worse_if_delays_depend_on_the_length() -> None:
+def test_the_timer_mills_with_setting_by_length_is_not_worse_if_delays_depend_on_length() -> None:
     """On the path `STEEP`, lengths cause most of the differences between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:

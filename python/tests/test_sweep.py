@@ -120,7 +120,9 @@ def test_an_unfinished_sweep_is_continued_and_a_finished_sweep_is_left_alone(
     assert run_sweep(lossy(), tmp_path / "s")[1].cases == 0
 
 
-def test_a_scenario_in_place_of_its_sweep_makes_no_folder(tmp_path: Path) -> None:
+def test_a_scenario_given_in_place_of_a_sweep_is_refused_and_no_folder_is_made(
+    tmp_path: Path,
+) -> None:
     scenario: Any = ns.load("sites")
     with pytest.raises(TypeError, match=r"use `Sweep.of\(scenario\)`"):
         run_sweep(scenario, tmp_path / "out")

@@ -56,7 +56,8 @@ def test_equal_algorithms_are_rarely_called_better_or_worse(
             cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=paired
         )
         told += row.verdict in ("better", "worse")
-    # On average 6 are expected. More than 18 come by chance less than once in 100,000 times.
+    # On average, 6 verdicts `better` or `worse` are expected. By chance, there are more than 18
+    # less than once in 100,000 times.
     assert told <= 18
 
 
@@ -101,7 +102,8 @@ def test_the_interval_of_few_events_covers_the_true_rate() -> None:
             cases = {"case": np.arange(100), "repeat": np.arange(100) + 1, "lost": lost}
             (row,) = summarise(cases, "lost", [], {})
             held += int(row.mean.low <= rate <= row.mean.high)
-        # On average 190 are expected. Fewer than 180 come by chance less than once in 300 times.
+        # On average, 190 intervals are expected to cover the rate. By chance, fewer than 180 cover
+        # the rate less than once in 300 times.
         assert held >= 180, rate
 
 
@@ -332,7 +334,8 @@ def test_a_small_group_without_events_is_rarely_called_better() -> None:
         cases = of_sizes(rng.poisson(0.2, size=5), rng.poisson(0.2, size=40))
         (row,) = compare(cases, "timeouts", "algorithm", order, paired=False)
         told += row.verdict in ("better", "worse")
-    # On average 5 are expected. More than 15 come by chance less than once in 10,000 times.
+    # On average, 5 verdicts `better` or `worse` are expected. By chance, there are more than 15
+    # less than once in 10,000 times.
     assert told <= 15
 
 

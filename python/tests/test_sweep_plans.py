@@ -197,7 +197,7 @@ def test_the_size_of_a_chunk_follows_from_the_wake_ups_of_a_case(
     assert guess_chunk(sweep) == 1
 
 
-def test_the_costs_of_a_few_cases_spread_over_the_whole_sweep_are_averaged(
+def test_the_mean_cost_comes_from_a_few_cases_in_all_parts_of_the_sweep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     costs = {0: 1000, 3000: 2000, 6000: 3000, 8999: 4000}

@@ -208,7 +208,10 @@ def test_the_shift_of_two_traces_makes_as_many_events_agree_as_possible(
 
 
 def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None:
-    """After its retransmission, the late trace repeats the early one with numbers higher by 7."""
+    """After its retransmission, the late trace repeats the early one.
+
+    The packet numbers are then higher by 7.
+    """
     early, before = shifted(0, 0.0), shifted(3, 2.5)
     late = [*before[:3], *before[8:12], (9.9, "retransmission", 8)]
     late += [(t + 20, kind, n + 7) for t, kind, n in early[:-1]]

@@ -274,7 +274,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert wrong_sums({"from": sent}, {"from": COUNTED}) == []
     swapped = ["syn", "tlp", "go-back-n", "go-back-n", "rack", "tlp"]
     assert wrong_sums({"from": swapped}, {"from": COUNTED}) == [
-        "f.from: TcpExtTCPTimeouts: 1 label, 2 by the kernel"
+        "f.from: TcpExtTCPTimeouts: 1 label, and the kernel counted 2"
     ]
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 
@@ -287,8 +287,8 @@ def test_each_host_with_segments_has_sums_over_its_programs_connections() -> Non
     assert [str(one) for one in sums(run) if not one.agrees] == []
     segments["flow"][-1] = segments["flow"][-2] = "g.1"
     assert [str(one) for one in sums(run) if not one.agrees] == [
-        "f.to: TcpRetransSegs: 2 labels, 3 by the kernel",
-        "f.to: TcpExtTCPFastRetrans: 2 labels, 3 by the kernel",
+        "f.to: TcpRetransSegs: 2 labels, and the kernel counted 3",
+        "f.to: TcpExtTCPFastRetrans: 2 labels, and the kernel counted 3",
     ]
 
 

@@ -111,10 +111,10 @@ def test_sides_and_captures_without_tcp_options_have_scores_of_their_own() -> No
     [
         (98, 2, []),
         (49, 1, []),
-        (97, 3, ["tlp: 97 of 100 right, at least 98% are required"]),
+        (97, 3, ["right causes of the class `tlp`: 97 of 100; at least 98% are required"]),
         # 48 of 49 are 97.96 %.
-        (48, 1, ["tlp: 48 of 49 right, at least 98% are required"]),
-        (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
+        (48, 1, ["right causes of the class `tlp`: 48 of 49; at least 98% are required"]),
+        (0, 1, ["right causes of the class `tlp`: 0 of 1; at least 98% are required"]),
     ],
 )
 def test_at_least_98_percent_of_the_causes_in_each_class_must_be_right(
@@ -125,26 +125,26 @@ def test_at_least_98_percent_of_the_causes_in_each_class_must_be_right(
     assert scored(*pairs, (LABEL, ANSWER)).failures() == failures
 
 
-def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
+def test_each_requirement_that_is_not_met_has_a_message() -> None:
     assert Score().failures() == ["no capture has a retransmission at its sender's side"]
     score = scored((LABEL, None), (replace(LABEL, original="unseen"), ANSWER))
     score.add("d", MatchedAnswers([], [("sender", ANSWER)] * 2))
     assert score.failures() == [
-        "1 retransmission missed",
-        "2 retransmissions invented",
-        "1 retransmission whose missing original is not reported",
-        "rto: 1 of 2 right, at least 98% are required",
+        "retransmissions without an answer: 1",
+        "invented retransmissions: 2",
+        "retransmissions whose missing original is not reported: 1",
+        "right causes of the class `rto`: 1 of 2; at least 98% are required",
     ]
 
 
 def test_a_line_for_each_wrong_answer_names_the_packet_and_both_causes() -> None:
     score = scored((LABEL, replace(ANSWER, cause="tlp")), (replace(LABEL, spurious=True), None))
     score.add("d", MatchedAnswers([], [("sender", ANSWER)]))
-    packet = "packet 4, seq 101, sender, original seen: rto"
+    packet = "packet 4, seq 101, sender, original seen: the truth is rto"
     assert wrong_ones(score.wrong) == [
-        f"c/s.pcapng: cause: {packet}, needed, answered tlp, needed",
-        f"c/s.pcapng: missed: {packet}, spurious, answered nothing",
-        "d: invented: t_ns 50000, seq 101: no retransmission, answered rto, needed",
+        f"c/s.pcapng: wrong cause: {packet}, needed; the answer is tlp, needed",
+        f"c/s.pcapng: missed: {packet}, spurious; there is no answer",
+        "d: invented: t_ns 50000, seq 101: this is no retransmission; the answer is rto, needed",
     ]
 
 

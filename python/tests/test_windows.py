@@ -51,7 +51,7 @@ def test_the_window_grows_at_about_the_same_octet_as_in_the_kernel() -> None:
 
 
 def test_without_autotuning_the_window_is_far_larger_than_in_the_kernel() -> None:
-    """Without autotuning, the maximum of the window is more than twice the kernel's."""
+    """Without autotuning, the maximum of the window is more than twice the kernel's maximum."""
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
     model = list(announced(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
     assert max(window for _, _, window in model) > 2 * max(window for _, _, window in filed())

@@ -39,7 +39,7 @@ class Sum:
 
     def __str__(self) -> str:
         labels = counted(self.labels, "label")
-        return f"{self.end}: {self.what}: {labels}, {number(self.kernel)} by the kernel"
+        return f"{self.end}: {self.what}: {labels}, and the kernel counted {number(self.kernel)}"
 
 
 #: The counter of timeouts.
