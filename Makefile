@@ -10,10 +10,10 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# FILES are the sources of the extension. Each of the other four names is an empty file, whose time says
-# when a step was last done. USE: `make setup` installed the command. DEPS: the Python packages that tests
-# need were installed. TEST: the extension for tests was built. DOCS: the packages that Sphinx needs were
-# installed.
+# FILES are the sources of the extension. Each of the other four names stands for an empty file. The time of
+# this file says when a step was last done. USE: `make setup` installed the command. DEPS: the Python packages
+# that tests need were installed. TEST: the extension for tests was built. DOCS: the packages that Sphinx
+# needs were installed.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 DEPS   := .venv/.dependencies
@@ -24,8 +24,9 @@ QUIET  := $(if $(shell test -t 2 && echo terminal),,--quiet)
 # COMPILE compiles modules faster than pip, because it leaves out the tests of packages.
 PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip-version-check install --no-compile
 
-# `make setup` stores the byte code of all modules. A command that must compile the modules that it imports takes
-# more time and memory. If PYTHONDONTWRITEBYTECODE is set, every command would have to.
+# `make setup` stores the byte code of all modules. A command that must compile the modules that it
+# imports takes more time and memory. If PYTHONDONTWRITEBYTECODE is set, every command would have to
+# compile them.
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/tests?/' python/netspurt .venv/lib
 
 # The processes that `make` starts store byte code, too.
@@ -93,7 +94,8 @@ $(BIN)/python:
 # Then the tests of both languages run side by side, because some tests of each language only wait.
 # Rust's tests are compiled before the extension. In the other order they would be compiled again,
 # because the extension has other compiler settings. The tests in real time run alone. No step has a
-# lower priority than the others: on a busy machine it would get hardly any processor time.
+# lower priority than the others, because on a busy machine such a step would get hardly any processor
+# time.
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests-built python-lint
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests unit-tests fuzz-checked

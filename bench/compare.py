@@ -76,7 +76,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def programs(workload: str, peers: set[str], folder: Path) -> dict[str, list[str]]:
-    """Return the commands to time, by name. netspurt's commands come first."""
+    """Return the commands whose CPU time is compared, by name. netspurt's commands come first."""
     scenario = str(HERE / f"{workload.lower()}.toml")
     found = {
         "netspurt": [str(SIMULATE), scenario],
@@ -103,8 +103,8 @@ def compare(workload: str, commands: dict[str, list[str]], rounds: int) -> None:
         for name, command in commands.items():
             timings[name].append(time_once(command))
     print(f"\n{workload}, {rounds} rounds")
-    head = ("", "hops", "CPU s, min", "median", "M hops/CPU s", "MB", "times netspurt's CPU")
-    print("{:22}{:>10}{:>12}{:>9}{:>14}{:>7}  {}".format(*head))
+    head = ("program", "hops", "CPU s, min", "median", "M hops/CPU s", "MB")
+    print("{:22}{:>10}{:>12}{:>9}{:>14}{:>7}  ratio to netspurt's CPU time".format(*head))
     ours = [t.cpu_s for t in timings["netspurt"]]
     for name, runs in timings.items():
         cpu = [t.cpu_s for t in runs]

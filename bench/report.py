@@ -1,4 +1,4 @@
-"""Measures the size of a report (a page of HTML), and the time in which Chromium opens it.
+"""Measures the size of a report (a page of HTML), and the time that Chromium needs to open it.
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 

@@ -59,7 +59,7 @@ def targets() -> list[str]:
 
 
 def run(target: str, seconds: int) -> tuple[int, bool]:
-    """Run a target. Return the number of its executions, and True if it found no failure."""
+    """Run a target. Return how often it was executed, and whether it found no failure."""
     corpus = FUZZ / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     for number, octets in enumerate(seeds(target)):
@@ -96,7 +96,8 @@ def main() -> None:
         failed += [] if passed else [target]
         print(f"{target:<16}{count:>14,}{'' if passed else '  stopped early'}", flush=True)
     if failed:
-        sys.exit(f"stopped early: {', '.join(failed)}; see {FUZZ / 'artifacts'} for inputs")
+        names = ", ".join(failed)
+        sys.exit(f"stopped early: {names}; inputs that stop a target are in {FUZZ / 'artifacts'}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Compares the kernel's TCP with the profile `linux-6`, on the same paths and seeds.
 
-``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
-running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
-``beside.json``. It takes about a minute. If the live run of a group is not valid
-(`docs/live.md`), the group is run again.
+``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` twice: with
+the running kernel at both ends, and in simulation. It writes ``beside.csv`` and ``beside.json``,
+and takes about a minute. If the live run of a group is not valid (`docs/live.md`), the group is run
+again.
 """
 
 from __future__ import annotations
@@ -85,13 +85,12 @@ def rto_difference(
 ) -> tuple[float, int]:
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
-    Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
-    last segment before `TCP_INFO` was read is in both runs. If `TCP_INFO` was read a time x after
-    this segment, the corresponding instant of the model's run is x after the segment. The
-    candidates are the model's values within `POLLED_S` of that instant, and the last two values
-    before them. Two earlier values are needed, because the table has the timers of both ends, so
-    one value may be the receiver's. The candidate that differs least from the kernel's value
-    counts.
+    Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. Each
+    reading comes after a segment that is in both runs. If it comes a time x after this segment, the
+    corresponding instant of the model's run is x after the same segment. The candidates are the
+    model's values within `POLLED_S` of that instant, and the last two values before them. Two
+    earlier values are needed, because the table has the timers of both ends, so one value may be
+    the receiver's. The candidate that differs least from the kernel's value counts.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)
@@ -153,7 +152,7 @@ def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
         late = run.live.lateness.max_ns / 1e6
         print(f"{scenario.name}: {late:.1f} ms late; run again", file=sys.stderr)
     raise RuntimeError(
-        f"{scenario.name}: none of {TRIES} runs was valid: repeat it on an idle machine"
+        f"{scenario.name}: none of {TRIES} runs was valid: run the program on an idle machine"
     )
 
 

@@ -1,8 +1,8 @@
 """Paths and transfers on which the kernel's TCP is compared with the profile `linux-6`.
 
 Each case has its own link and flow, and two nodes that no other case uses. So a group of cases is
-one scenario and one run. A case uses the keys and values of scenario files. A key that the case
-does not give has its value from `LINK` or `FLOW`.
+one scenario and one run. A case uses the keys and values of scenario files. If a case does not
+give a key, the value in `LINK` or `FLOW` is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares the kernel's TCP with `linux-6` in twenty conversations with losses in several replies.
+"""Compares the kernel's TCP with the profile `linux-6`, in twenty conversations with losses.
 
 ``.venv/bin/python authorities/linux/conversations.py`` runs each conversation five times on the
 running kernel. It writes ``conversations.csv``: when each reply was complete, in milliseconds from
@@ -106,7 +106,7 @@ def largest_difference(first: Replies, second: Replies) -> float:
 
 @dataclass(frozen=True)
 class Beside:
-    """The kernel's runs of a conversation compared with the model's, in milliseconds."""
+    """A comparison of the kernel's and the model's runs of a conversation, in milliseconds."""
 
     conversation: Conversation
     #: For each run of the kernel, the largest difference from the model's most similar run.
@@ -143,7 +143,7 @@ def on_the_kernel(conversation: Conversation) -> Replies:
 
 
 def filed() -> dict[str, list[Replies]]:
-    """Return the kernel's runs in the file, by the names of the conversations."""
+    """Return the runs of the kernel that the file holds, by the names of their conversations."""
     runs: dict[str, list[Replies]] = {talk.name: [] for talk in CONVERSATIONS}
     with FILE.open(newline="") as file:
         for name, _, *values in itertools.islice(csv.reader(file), 1, None):

@@ -26,12 +26,12 @@ FILE = Path(__file__).resolve().parent / "gro.csv"
 OCTETS = 500_000
 RUNS = 3
 PORT = 5001
-#: The namespaces, their devices and their addresses.
+#: The namespace of the sender, its device and its address; then the same for the receiver.
 SENDER = ("netspurt-gro-a", "va", "10.9.0.1")
 RECEIVER = ("netspurt-gro-b", "vb", "10.9.0.2")
-#: From Linux's headers: `SIOCETHTOOL`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO`.
+#: Numbers from Linux's headers: `SIOCETHTOOL`, `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO`.
 SIOCETHTOOL, STSO, SGSO, SGRO = 0x8946, 0x1F, 0x24, 0x2C
-#: `CLONE_NEWNET`, `ETH_P_ALL`, `SO_RCVBUFFORCE`.
+#: Numbers from Linux's headers: `CLONE_NEWNET`, `ETH_P_ALL`, `SO_RCVBUFFORCE`.
 CLONE_NEWNET, ALL, RCVBUFFORCE = 0x40000000, 3, 33
 
 
@@ -68,7 +68,7 @@ def send(ready: threading.Event) -> None:
 
 
 def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]]) -> None:
-    """Read the octets, and add each captured packet with its kind (4 if this host sent it)."""
+    """Read the octets. Add the kind and the octets of each captured packet to `packets`."""
     namespace, device, address = RECEIVER
     enter(namespace)
     switch(device, SGRO, gro)

@@ -228,7 +228,7 @@ async def duplicate(flow: Flow, out: Answers) -> None:
 
 
 async def unanswered(flow: Flow, out: Answers) -> None:
-    """Let the kernel send a short segment, answer nothing, and measure the gaps between copies."""
+    """Measure the gaps between the copies of a short segment that stays without an answer."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto

@@ -1,13 +1,13 @@
-"""Random cases for the comparison with ns-2: one flow, losses, queues, delay steps, clocks.
+"""Random cases for the comparison with ns-2: one flow with a random path, losses and settings.
 
-A case is a dictionary of settings as `drive.run` takes them. The same seed gives the same cases.
+A case is a dictionary of the settings that `drive.run` takes. The same seed gives the same cases.
 """
 
 import random
 
 RECOVERIES = ("tahoe", "reno", "newreno", "sack", "fack")
 
-#: A case is so long that the bottleneck can transmit at least this number of packets. A transfer
+#: Each case lasts long enough for the bottleneck to transmit this number of packets. A transfer
 #: with a given number of packets may end earlier.
 LENGTH_PACKETS = 140
 
@@ -58,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return the losses as `from,to,number`: data packets (one or several in a row) and ACKs."""
+    """Return the lost ACKs and the lost data packets. Each loss is `from,to,number`."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)

@@ -3,8 +3,8 @@
 A case is a dictionary of the settings in `CASE`. A row is (microseconds, event, packet, rtt in
 ticks). Packets are numbered from 1. The events are:
 
-- `send` and `retransmission` of a packet, and `ack` and `dupack` with the highest packet
-  acknowledged, all as seen beside the sender;
+- beside the sender: `send` and `retransmission` of a packet, and `ack` and `dupack` with the
+  highest packet acknowledged;
 - `timeout`: the sender sent something at an instant at which no ACK arrived. After the start, a
   timeout is the only possible cause;
 - `drop` of a data packet, at the link that lost or dropped it.
@@ -103,7 +103,7 @@ def _raw(packets: str) -> Iterator[Raw]:
 
 
 def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
-    """Yield (seconds, `send`, `ack` or `drop`, packet), in no particular order."""
+    """Yield each event, unsorted: its time [s], its kind (`send`, `ack`, `drop`), its packet."""
     arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
     entered: list[set[str]] = [set() for _ in range(hops)]
     end = 0.0

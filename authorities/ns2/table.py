@@ -1,4 +1,4 @@
-"""The stored results of ns-2 in the random cases: settings in JSON, events in a compressed CSV."""
+"""Stores ns-2's answers in random cases: the settings as JSON, the events as compressed CSV."""
 
 import csv
 import gzip

@@ -20,10 +20,11 @@ def order(rows: list[drive.Row]) -> Order:
 def kind(case: Case, rows: list[drive.Row]) -> str:
     """Return the kind of tiny change that changes the order of ns-2's `rows`.
 
-    If no change does, return "". The kind `delay` changes the bottleneck's delay by 1 ns. The kind
-    `rate` changes the bottleneck's rate by 1e-8 of its value, or the time by which ACKs are delayed
-    by 1 ns. The changes of `rate` are tried only if the changes of `delay` have no effect. They
-    find ties in which a departure and an arrival coincide whatever the delay is.
+    If no change does this, return "". The kind `delay` changes the bottleneck's delay by 1 ns. The
+    kind `rate` changes the bottleneck's rate by 1e-8 of its value, or makes the delay of ACKs
+    longer or shorter by 1 ns. The changes of `rate` are tried only if the changes of `delay` have
+    no effect. The changes of `rate` find ties in which a departure and an arrival coincide whatever
+    the delay is.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),

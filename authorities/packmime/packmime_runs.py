@@ -14,8 +14,9 @@ from statistics import fmean, pvariance
 
 HERE = Path(__file__).parent
 
-#: The numbers of new connections per second, and the substreams of the random generators.
+#: The numbers of new connections per second.
 RATES = (18, 36, 54)
+#: The substreams of the random generators. There is one run for each substream and each rate.
 RUNS = range(1, 21)
 
 #: The length of a run, in seconds.

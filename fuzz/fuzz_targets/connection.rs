@@ -141,8 +141,8 @@ impl Transfer {
     fn check(&self) {
         let delivered = self.ends[1].received().delivered_bytes;
         let acked = self.ends[0].totals().acked_bytes;
-        assert!(delivered <= self.octets, "{delivered} octets of {}", self.octets);
-        assert!(acked <= delivered, "{acked} octets acknowledged, {delivered} delivered");
+        assert!(delivered <= self.octets, "of {} octets, {delivered} were delivered", self.octets);
+        assert!(acked <= delivered, "octets acknowledged: {acked}, octets delivered: {delivered}");
     }
 
     /// Runs the transfer to its end over a network that delivers each segment immediately and in

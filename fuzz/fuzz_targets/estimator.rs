@@ -43,7 +43,7 @@ fuzz_target!(|input: (&str, &[u8])| {
         }
         let rto = timer.rto();
         assert!(rto > Duration::ZERO, "{written}: the RTO is 0");
-        assert!(rto >= min && rto <= max, "{written}: {rto} is outside {min} to {max}");
+        assert!(rto >= min && rto <= max, "{written}: the RTO {rto} is outside {min} to {max}");
     }
 });
 

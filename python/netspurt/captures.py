@@ -31,9 +31,10 @@ class Explained:
     """The results of explaining a capture.
 
     If `explain` was called with `segments`, plots and comparisons accept the capture in place of a
-    run. The name of a flow is `c` and the number of the connection. The only node is `capture`.
-    The instants of the tables in `SINCE_1970` count from 1970, and all others from the first packet
-    of TCP. To join tables of both kinds, add to each instant what `since_ns` returns for its table.
+    run. The name of a flow is `c` and the number of the connection. The only node is `capture`. The
+    instants of the tables in `SINCE_1970` count from 1970. All other instants count from the first
+    packet of TCP. To join tables of both kinds, add to each instant what `since_ns` returns for its
+    table.
 
     Attributes
     ----------

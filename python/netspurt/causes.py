@@ -47,7 +47,8 @@ HOLE_WORDS = "may drop large packets"
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
-#: Causes that do not tell why a later go-back-N began. The empty cause is a first transmission.
+#: Causes that do not tell why a later go-back-N began. The empty cause stands for a first
+#: transmission.
 _NOT_BEGINNING = ("", "tlp", "unknown", GO_BACK_N)
 
 
@@ -107,10 +108,10 @@ def begun(causes: Iterable[str]) -> list[str]:
 
 
 def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
-    """Return each cause with its number of retransmissions in words, or an empty text if none.
+    """Return each cause in words, with its number of retransmissions.
 
-    Causes that a capture cannot tell apart are counted together. If `likeliest` is true, the most
-    likely causes follow.
+    The text is empty if there are no causes. Causes that a capture cannot tell apart are counted
+    together. If `likeliest` is true, the most likely causes follow.
 
     Examples
     --------

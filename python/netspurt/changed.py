@@ -15,7 +15,8 @@ from netspurt.scenario import Scenario, read_text
 from netspurt.shipped import SHELF
 from netspurt.wording import counted, plain
 
-#: The maximum number of keys in the sentence of `changed_line`, and of characters of a value.
+#: The maximum number of keys in the sentence of `changed_line`, and the maximum number of
+#: characters of a value.
 _KEYS_MAX, _VALUE_MAX = 8, 60
 
 #: The keys whose values choose the defaults of many other keys.
@@ -27,8 +28,8 @@ def changed_line(run: Run) -> str:
 
     The run's folder has the path of this file, and the values of the run. The text is empty if no
     value differs. It is also empty if the values cannot be compared. They cannot be compared in
-    three cases: the file is gone or cannot be read; the file names code in Python (a report does
-    not load such code); or `live exec` or another version of netspurt made the run.
+    three cases. The file is gone or cannot be read. Or the file names code in Python, which a
+    report does not load. Or `live exec` or another version of netspurt made the run.
     """
     file = _file_of(run)
     if file is None or run.version != __version__:

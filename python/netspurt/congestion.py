@@ -3,9 +3,9 @@
 The contract has the rules that each algorithm must keep.
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
-smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
-`netspurt.estimators`. Installed packages offer algorithms as entry points of the group
-``netspurt.congestion``.
+smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm as it names an
+estimator: see `netspurt.estimators`. Installed packages offer algorithms as entry points of the
+group ``netspurt.congestion``.
 """
 
 from __future__ import annotations
@@ -237,7 +237,9 @@ def _grows_without_congestion(make: Maker) -> str | None:
     for _ in range(100):
         sender.ack()
     cwnd = sender.window.cwnd
-    return None if cwnd > 10 * _SMSS else f"{cwnd} octets after 100 ACKs, starting at {10 * _SMSS}"
+    if cwnd > 10 * _SMSS:
+        return None
+    return f"cwnd was {10 * _SMSS} octets, and is {cwnd} octets after 100 ACKs"
 
 
 def _answers_congestion(make: Maker) -> str | None:
@@ -248,9 +250,9 @@ def _answers_congestion(make: Maker) -> str | None:
         flight = sender.window.cwnd
         ssthresh = sender.congestion(kind)
         if isinstance(ssthresh, bool) or not isinstance(ssthresh, int | float):
-            return f"{ssthresh!r} after a {kind} is not a number of octets"
+            return f"after a {kind}, ssthresh is {ssthresh!r}, which is not a number of octets"
         if not _SMSS <= ssthresh <= 2**62:
-            return f"{ssthresh} octets after a {kind} with {flight} in flight"
+            return f"after a {kind} with {flight} octets in flight, ssthresh is {ssthresh} octets"
     return None
 
 
@@ -262,7 +264,7 @@ def _grows_again(make: Maker) -> str | None:
     for _ in range(400):
         sender.ack()
     cwnd = sender.window.cwnd
-    return None if cwnd > _SMSS else f"still {cwnd} octets after a timeout and 400 ACKs"
+    return None if cwnd > _SMSS else f"cwnd is still {cwnd} octets after a timeout and 400 ACKs"
 
 
 def _survives_extremes(make: Maker) -> str | None:
@@ -284,7 +286,7 @@ def _paces_or_not(make: Maker) -> str | None:
     for _ in _walk(made, 5):
         rate = made.pacing_rate()  # type: ignore[attr-defined]
         if not (rate is None or 1 <= rate < 1e15):
-            return f"{rate!r} is neither None nor a rate of at least 1 bit/s"
+            return f"pacing_rate returned {rate!r}, which is neither None nor at least 1 bit/s"
     return None
 
 
@@ -294,7 +296,7 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     "an instance does not change another instance": _stands_alone,
     "after an ACK, cwnd is at least one segment": _keeps_a_segment,
     "without congestion, cwnd grows": _grows_without_congestion,
-    "after congestion, ssthresh is at least one segment, in octets": _answers_congestion,
+    "after congestion, ssthresh is a number of octets, at least one segment": _answers_congestion,
     "after a timeout, cwnd grows again": _grows_again,
     "it works with unknown round trips, and with round trips of a microsecond and of a day": (
         _survives_extremes

@@ -227,9 +227,9 @@ def of_run(run: Run) -> Connections:
 
     For the site, only data that was delivered counts.
 
-    The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. The
-    handshake, the longest idle time and the duration from which the throughput is computed come
-    from the packets that were recorded at one node: the node that receives the most data. If no
+    The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. Three
+    values come from the packets that were recorded at the node that receives the most data: the
+    handshake, the longest idle time, and the duration from which the throughput is computed. If no
     packets were recorded there, they come from the first node by name at which packets were
     recorded. Without recorded packets, these values are not known. The mean and the longest round
     trip come from the sender's samples.

@@ -75,7 +75,8 @@ class Delays:
         Raises
         ------
         ValueError
-            If columns differ in length, a value is invalid, or `sent` and `every` are both given.
+            If columns differ in length, if a value is invalid, or if `sent` and `every` are both
+            given.
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
@@ -438,7 +439,7 @@ _PERCENTILES = {"p1_ms": 1, "median_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms
 
 
 def _unchangeable(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same array, in which nobody can change a value any more."""
+    """Return the same array, after it has been made read-only."""
     values.flags.writeable = False
     return values
 
@@ -559,8 +560,8 @@ def read_delays(
         If the file is empty, has no known format, or has no delay. Also if an interval is given,
         and the file has the times of sending.
     ValueError
-        If the interval is not a time, a column is not valid, or RRDtool wrote the file. Also if the
-        file is a device with more than 64 MiB, such as ``/dev/zero``.
+        If the interval is not a time, if a column is not valid, or if RRDtool wrote the file. Also
+        if the file is a device with more than 64 MiB, such as ``/dev/zero``.
     OSError
         If the file cannot be read.
     """

@@ -2,9 +2,9 @@
 
 The contract has the rules that each estimator must keep.
 
-An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
-seconds. A text names an estimator in one of three ways. It is the name of an estimator of the Rust
-core. Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with
+An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``. Times are
+in seconds. A text names an estimator in one of three ways. It is the name of an estimator of the
+Rust core. Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with
 constants after another colon. Or it is the name of an entry point in the group
 ``netspurt.estimators``.
 """
@@ -214,7 +214,7 @@ def _has_its_methods(make: Maker) -> str | None:
 
 def _unlike_a_timer(timers: np.ndarray[Any, np.dtype[np.float64]]) -> str | None:
     wrong = np.flatnonzero(~(np.isfinite(timers) & (timers > 0)))
-    return f"{timers[wrong[0]]} s after {wrong[0] + 1} steps" if wrong.size else None
+    return f"timer number {wrong[0] + 1} is {timers[wrong[0]]} s" if wrong.size else None
 
 
 def _starts_with_a_timer(make: Maker) -> str | None:
@@ -238,7 +238,8 @@ def _never_falls_on_a_timeout(make: Maker) -> str | None:
         timers = np.concatenate([[timer.rto()], _core.drive(timer, np.full(20, _TIMEOUT))])
         (fell,) = np.nonzero(np.diff(timers) < 0)
         if fell.size:
-            return f"{timers[fell[0]]} s became {timers[fell[0] + 1]} s"
+            change = f"from {timers[fell[0]]} s to {timers[fell[0] + 1]} s"
+            return f"a timeout changed the timer {change}"
     return None
 
 
@@ -274,8 +275,9 @@ def _repeats_its_rto(make: Maker) -> str | None:
 def _settles(make: Maker) -> str | None:
     timers = _core.drive(make(), np.full(3000, 0.1))[-200:]
     if np.ptp(timers) > 0.01 * timers[-1]:
-        return f"still between {timers.min()} and {timers.max()} s after 3000 samples of 0.1 s"
-    return f"{timers[-1]} s is below the samples of 0.1 s" if timers[-1] < 0.1 else None
+        told = f"between {timers.min()} and {timers.max()} s"
+        return f"after 3000 samples of 0.1 s, the timer is still {told}"
+    return f"the timer is {timers[-1]} s, below all samples" if timers[-1] < 0.1 else None
 
 
 def _keeps_its_bounds(make: Maker) -> str | None:
@@ -283,7 +285,7 @@ def _keeps_its_bounds(make: Maker) -> str | None:
     low, high = getattr(made, "bounds", None) or (0.0, math.inf)
     timers = _core.drive(made, np.concatenate([_walk(7), np.full(60, _TIMEOUT)]))
     (out,) = np.nonzero((timers < low * (1 - 1e-12)) | (timers > high * (1 + 1e-12)))
-    return f"{timers[out[0]]} s is not from {low} to {high} s" if out.size else None
+    return f"a timer of {timers[out[0]]} s is not from {low} to {high} s" if out.size else None
 
 
 _RULES: dict[str, Callable[[Maker], str | None]] = {

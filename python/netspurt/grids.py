@@ -196,7 +196,7 @@ def _axis(setting: str, text: str) -> GridAxis | _One:
     finest = Fraction(1, 10**decimals)
     if abs(high - low) < steps * finest:
         raise ValueError(
-            f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer"
+            f"{text}: {value!r} has steps below {float(finest):g}{last_unit}: take fewer values"
         )
     return GridAxis(key, last_unit, low, high, steps, kind)
 

@@ -89,7 +89,7 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The maximum lateness of a delivery, and the time that the driver polls the clock before each
+        The maximum lateness of a delivery, and how long the driver polls the clock before each
         instant at which it must act.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
@@ -155,8 +155,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         The maximum lateness of a delivery, in seconds. A run with a later delivery is not valid.
     spin
-        The time that the driver polls the clock, and does not sleep, before each instant at which
-        it must act, in seconds. A driver without real-time priority always sleeps.
+        How long the driver polls the clock, and does not sleep, before each instant at which it
+        must act, in seconds. A driver without real-time priority always sleeps.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
@@ -300,7 +300,7 @@ def _work_for_programs(order: RunOrder) -> None:
 def _unnamed_file(folder: str) -> IO[str]:
     """Return a file without a name in a run's folder, so that no file remains.
 
-    `tempfile` gets the folder, because otherwise it tests the usual folders with a file that has a
+    Without `dir`, `tempfile` would test the usual temporary folders: it would write a file with a
     name. That file would remain if the process were killed during the test.
     """
     return tempfile.TemporaryFile("w+", dir=folder)
@@ -309,7 +309,7 @@ def _unnamed_file(folder: str) -> IO[str]:
 def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process and return its status.
 
-    If this is the main thread, it ignores keyboard interrupts while it waits, so that only the
+    In the main thread, this function ignores keyboard interrupts while it waits, so that only the
     programs handle them.
     """
     if threading.current_thread() is not threading.main_thread():

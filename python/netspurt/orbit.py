@@ -405,8 +405,8 @@ class PathDelays:
         The signal falls with the square of the distance. At a given length, the signal is D
         decibels weaker than at the shortest length, with D = 20 log10(length / shortest). The path
         may be shortest at an instant between two of the delays. The bit error rate is ``least * 10
-        ** (per_db * D)``, but at most 1. The length of the whole path counts. So for the radio
-        between two stations of a longer path, use a path with only these two.
+        ** (per_db * D)``, but at most 1. The length of the whole path counts. So, for the
+        rates between two stations of a longer path, use a path with only these two stations.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class PathDelays:
         Raises
         ------
         ValueError
-            If `least` is not a probability, or `per_db` is below zero.
+            If `least` is not a probability, or if `per_db` is below zero.
 
         Examples
         --------
@@ -492,11 +492,10 @@ class OrbitPath:
         hours
             The length of the span.
         step
-            The time between two instants at which the path is computed [s]. The clearance of a path
-            says how far its worst leg (from one station to the next) is from being blocked; it is
-            negative if this leg is blocked.
-            If the clearance has only one peak in two steps, a pass in these steps is found even if
-            it is shorter than a step.
+            The time between two instants at which the path is computed [s]. A leg leads from one
+            station to the next. The clearance of a path says how far its worst leg is from being
+            blocked. It is negative if this leg is blocked. If the clearance has only one peak in
+            two steps, a pass in these steps is found even if it is shorter than a step.
 
         Raises
         ------

@@ -256,7 +256,7 @@ class _Fixed(http.client.HTTPConnection):
 
 
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
-    """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimates.
+    """Fetch a page. Return its times [s], its octets, and the kernel's round-trip estimates.
 
     If the fetch fails, the row has the reason under `failed`.
     """

@@ -144,7 +144,7 @@ class Plan:
     out
         The data file; `None` for none.
     rotate_echo_probes, rotate_span
-        The number of echo probes, and the time, after which a new file begins.
+        A new file begins after this number of echo probes, or after this time.
     """
 
     host: str

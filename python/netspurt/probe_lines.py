@@ -196,7 +196,10 @@ class ClockStepLine:
 
 @dataclass(frozen=True)
 class EndLine:
-    """The last line of a file: `complete`, `interrupted`, or `continued` in the file `next`."""
+    """The last line of a file. Its `end` is `complete`, `interrupted` or `continued`.
+
+    If `end` is `continued`, the run goes on in the file `next`.
+    """
 
     end: str
     next: str | None = None

@@ -103,8 +103,8 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the text is not a scenario, the scenario lacks a key of `unset`, or the nodes are not
-            determined.
+            If the text is not a scenario, if the scenario lacks a key of `unset`, or if the nodes
+            are not determined.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
@@ -262,7 +262,7 @@ class Scenario:
             yield (
                 f"{name} has {counted(len(later), 'outage')} after the end of the run at "
                 f"{self.stop:.9g} s ({when}), and {len(outages) - len(later):,} in the run; "
-                f"--set stop='{math.ceil(until) + 1} s' plays all"
+                f"--set stop='{math.ceil(until) + 1} s' plays all outages"
             )
 
     def resolved(self) -> str:
@@ -354,7 +354,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
         most = f"the file has more than {TEXT_OCTETS_MAX:,} octets"
         raise _core.ScenarioError(f"{most}\n   --> {name}\n    = name a scenario") from None
     except OSError as error:
-        raise type(error)(f"{name} cannot be read: {error.strerror}") from error
+        missing = isinstance(error, FileNotFoundError)
+        why = "does not exist" if missing else f"cannot be read: {error.strerror}"
+        raise type(error)(f"{name} {why}") from error
 
 
 #: The key with which a link names the file that it follows.

@@ -1,4 +1,4 @@
-"""Files and folders that appear under their names only when they are complete, and checksums.
+"""Stored files and their checksums. Files and folders get their names when they are complete.
 
 A folder is filled under a hidden name, which identifies the machine and the process that fill it.
 If a process is killed, its partial folder is removed when the next folder is made beside it.

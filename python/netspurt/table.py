@@ -130,7 +130,8 @@ class Table(Mapping[str, NDArray[Any]]):
     and others, for example with `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: numbers, booleans, or texts. If some values do not exist, such as
     the end of an endless flow, the column is a masked array. If a column has a unit, its name ends
-    in the unit. `seconds` returns a column whose name ends in `_ns` in seconds, as floats.
+    in the unit. If the name of a column ends in `_ns`, `seconds` returns the column in seconds, as
+    floats.
 
     Examples
     --------
@@ -269,7 +270,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return self._column(name).value(row)
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
-        """Return a column of nanoseconds in seconds, or NaN if a value does not exist."""
+        """Return a column of nanoseconds, converted to seconds. NaN stands for no value."""
         column = self._column(name)
         seconds = column.values.astype(np.float64) / 1e9
         if column.valid is not None:
@@ -415,7 +416,7 @@ class Table(Mapping[str, NDArray[Any]]):
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the table as an Arrow stream, for pandas, polars, duckdb and others."""
+        """Return the table as an Arrow stream, for pandas, polars, duckdb and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> pl.DataFrame:

@@ -65,14 +65,14 @@ class Algorithm:
         The number of lost probes that left before any delay was known. No delay of the recording
         influences their timers. The number is 0 if no probe left after a delay was known.
     good, waited, spurious_time
-        RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
-        counts; the delays of the probes that were retransmitted spuriously. `good` also contains
-        these delays.
+        RFC 889's sums. `good`: all delays. `waited`: the waits for lost probes, except those that
+        `lost_before` counts. `spurious_time`: the delays of the probes that were retransmitted
+        spuriously, which `good` also contains.
     waited_before
         The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency
-        RFC 889's figures: `good` divided by the number of all probes; the standard deviation of the
-        delays divided by their mean; `good` divided by the total of the three sums.
+        RFC 889's figures. `mean`: `good` divided by the number of all probes. `cov`: the standard
+        deviation of the delays divided by their mean. `efficiency`: `good` divided by `total`.
     bad_share, waited_in_delays
         Allman and Paxson's figures: the share of timeouts that were spurious, and the mean ratio of
         the wait for a lost probe to the last delay before it.
@@ -135,12 +135,12 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of waits for lost probes [s], without those of `lost_before`."""
+        """Return percentiles of the waits for lost probes that `lost_before` does not count [s]."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay minus timer for spurious timeouts [s], or NaN if none."""
+        """Return percentiles of delay minus timer [s] over spurious timeouts; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -187,7 +187,7 @@ class Replay:
 
     @cached_property
     def resamples(self) -> Resamples:
-        """The sums of all algorithms, resampled together, for the differences of algorithms.
+        """The sums of all algorithms, resampled together, for differences between algorithms.
 
         `netspurt.analysis.replayed.ReplaySums` reads them.
         """
@@ -203,7 +203,7 @@ class Replay:
         return html_replay(self)
 
     def __getitem__(self, estimator: str) -> Algorithm:
-        """Return the results of an algorithm by its text.
+        """Return the results of the algorithm with this text.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Versus:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the first: `better`, `worse`, `cannot tell`, or `same` if timers agree."""
+        """The verdict on `first`: `better`, `worse`, `cannot tell`, or `same` for equal timers."""
         if _same_waits(self.first, self.second):
             return "same"
         return {1: "better", -1: "worse", 0: "cannot tell"}[self.ahead.sign]
@@ -377,12 +377,13 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     delays
         The recording, or a file with exactly one recording.
     estimators
-        Each is an algorithm's name, with the constants that differ from the published ones
-        (`linux:rto_min=50ms`); a class, or its place as text (`file.py:Class:k=3`); or an object
-        with the methods of an estimator. An object continues from its current state. A text in
-        place of a list names one estimator. The results name an object by the text from which
-        `ns.estimator` made it, or else by its class. If several objects have the same name, the
-        second and later objects get `#2`, `#3` and so on after the name.
+        There are three ways to give an estimator. The first is an algorithm's name, with the
+        constants that differ from the published ones (`linux:rto_min=50ms`). The second is a class,
+        or its place as text (`file.py:Class:k=3`). The third is an object with the methods of an
+        estimator. An object continues from its current state. A text in place of a list names one
+        estimator. The results name an object by the text from which `ns.estimator` made it, or else
+        by its class. If several objects have the same name, the second and later objects get `#2`,
+        `#3` and so on after the name.
     order
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. By default, the order of the recording.
@@ -401,7 +402,8 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     ------
     ReplayError
         If the file does not have exactly one recording. Also if the recording cannot be replayed:
-        no probes, smoothed values, or no times of sending for the causal order.
+        it has no probes, it has smoothed values, or it lacks the times of sending that the causal
+        order needs.
     EstimatorError
         If an algorithm or a constant is unknown or invalid.
     ValueError

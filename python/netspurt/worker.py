@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 class EndedEarlyError(RuntimeError):
-    """A worker ended before it did its task. `worker` replaces this error by the reason."""
+    """A worker ended before it did its task. `worker` raises a `ProbeError` with the reason."""
 
 
 class ProbeError(RuntimeError, ValueError):
@@ -122,8 +122,8 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
     Raises
     ------
     ProbeError
-        If the process fails. If the caller sees that it ended too early, the caller raises
-        `EndedEarlyError`, and this error gives the reason.
+        If the process fails. If the caller sees that the process ended too early, the caller raises
+        `EndedEarlyError`. A `ProbeError` with the reason then takes the place of this error.
     """
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(

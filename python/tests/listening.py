@@ -1,7 +1,7 @@
 """Prints the addresses on which the processes of a sweep's cluster listen.
 
-A sweep runs many variants of a scenario, its cases. The cluster belongs to Ray, a library that
-runs the cases in several processes.
+A sweep runs many variants of a scenario, which are called its cases. The cluster belongs to Ray, a
+library that runs the cases in several processes.
 """
 
 from __future__ import annotations

@@ -33,8 +33,11 @@ def made_up(packets: Sequence[MadeUp]) -> bytes:
     return bytes(capture)
 
 
-#: The octets of data in a segment, and half of the round trip [s].
-SEGMENT, HALF_S = 500, 0.02
+#: The octets of data in a segment.
+SEGMENT = 500
+
+#: Half of the round trip [s].
+HALF_S = 0.02
 
 
 @dataclass

@@ -57,7 +57,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return a case of ns-2 as a scenario. `drive.CASE` has the values of missing settings."""
+    """Return a case of ns-2 as a scenario. `drive.CASE` has the defaults of a case."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():
@@ -95,7 +95,7 @@ def scenario_of(case: dict[str, object]) -> ns.Scenario:
 
 
 def _ns(seconds: float) -> str:
-    """Return a time as the text of a scenario."""
+    """Return a time as a scenario writes it, such as `5 ns`."""
     return f"{round(seconds * 1e9)} ns"
 
 

@@ -76,7 +76,7 @@ def _at_the_end_of_a_hold(run: Run, node: str, wait: float) -> Times:
 
 
 def _near(times: Times, others: Times) -> Times:
-    """Return the instants in the list `times` that are within `GRAIN_NS` of one in `others`."""
+    """Return the instants in `times` that are at most `GRAIN_NS` from an instant in `others`."""
     others = np.sort(others)
     place = np.searchsorted(others, times - GRAIN_NS)
     there = place < len(others)

@@ -4,7 +4,7 @@ Both programs draw the traffic from the models of PackMime, a generator of web t
 quantiles is computed over all connections of several runs. The quantile is compared with the range
 of the same quantile in 20 runs of ns-2.
 
-`python python/tests/packmime_agreement.py` uses at least 500,000 connections at each rate, which
+`python python/tests/packmime_agreement.py` uses at least 500,000 connections at each rate. This
 takes a minute. `test_packmime.py` uses fewer connections.
 """
 
@@ -25,8 +25,8 @@ NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 #: quarters of the link.
 RATES = (18, 36, 54)
 
-#: The compared quantities: ns-2's name, our column, how many of our units make one of ns-2's units,
-#: and the quantiles that are compared.
+#: For each compared quantity: ns-2's name, our column, how many of our units make one of ns-2's
+#: units, and the quantiles that are compared.
 QUANTITIES = (
     ("request_bytes", "forward_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
     ("reply_bytes", "reverse_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),

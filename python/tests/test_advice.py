@@ -81,7 +81,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     )
 
 
-def test_the_default_price_is_five_median_delays_and_extreme_prices_are_refused() -> None:
+def test_the_default_price_is_five_median_delays_and_impossible_prices_are_refused() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
     for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
@@ -113,7 +113,7 @@ def test_at_least_54_of_60_intervals_cover_the_true_cost() -> None:
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_the_interval_of_a_cost_begins_between_two_costs_of_losses() -> None:
+def test_the_interval_of_a_cost_begins_between_the_least_and_the_estimated_cost_of_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
@@ -202,10 +202,10 @@ def test_the_price_changes_the_recommendation() -> None:
 
 
 def test_a_suitable_timer_is_recommended_even_if_the_other_timers_are_unsuitable() -> None:
-    """A tenth of the answers takes 95 ms, the others about 51 ms.
+    """A tenth of the answers takes 95 ms. The other answers take about 51 ms.
 
-    The timer linux does not fire early. Two timers fire early: rfc6298 without a minimum, and the
-    fixed timer of 60 ms.
+    The timer `linux` does not fire early. Two timers fire early: `rfc6298` without a minimum, and
+    the fixed timer of 60 ms.
     """
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
@@ -238,7 +238,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         )
 
 
-def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
+def test_a_timer_chosen_on_one_half_is_judged_on_the_other_half() -> None:
     """The first half has no spikes. In the second half, the short timer fires early at spikes."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -266,7 +266,7 @@ def test_a_timer_chosen_on_one_half_is_judged_on_the_other() -> None:
 
 
 def test_an_rto_min_that_costs_more_on_one_half_is_not_advised() -> None:
-    """Losses favour a short minimum, but in the first half such a timer fires early at spikes."""
+    """Losses favour a short minimum. In the first half, it makes a timer fire early at spikes."""
     rng = np.random.default_rng(1)
     rtt = rng.uniform(0.020, 0.022, 4000)
     rtt[:2000][rng.random(2000) < 0.08] = 0.15
@@ -370,7 +370,7 @@ def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
     assert "Set the sender's granularity" in str(taken)
 
 
-def test_timers_that_cost_more_and_a_cheaper_computed_one_are_named() -> None:
+def test_the_advice_names_timers_that_cost_more_and_a_computed_timer_that_costs_less() -> None:
     """For delays of 50 ms without spikes, a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "cocoa"])
     (first, *_) = advice.paragraphs()
@@ -393,7 +393,7 @@ def test_timers_that_cost_more_and_a_cheaper_computed_one_are_named() -> None:
     )
 
 
-def test_the_check_says_why_halves_choose_another_timer_than_the_whole() -> None:
+def test_the_check_says_why_a_half_and_the_whole_recording_give_different_timers() -> None:
     """On the whole recording, a timer with a computed constant beats `rfc6298` but not `linux`.
 
     The check chooses a timer on one half of the recording and tries it on the other half.
@@ -415,7 +415,7 @@ def test_the_check_says_why_halves_choose_another_timer_than_the_whole() -> None
     assert "On the whole recording" not in agreeing
 
 
-def test_halves_that_differ_by_chance_do_not_make_choices_unsure() -> None:
+def test_a_recording_still_decides_if_its_halves_differ_only_by_chance() -> None:
     """The delays are independent of each other, so the halves differ only by chance."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -437,7 +437,7 @@ def spiky() -> ns.Delays:
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Of the named timers, quic costs least, but linux has the lowest upper end of the cost."""
+    """Of the named timers, `quic` costs least, but `linux` has the lowest upper end of the cost."""
     advice = advice_on(spiky(), ["linux", "quic", "rfc6298"])
     totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
@@ -510,7 +510,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
     # The headline gives no reason if the user named the rto_min, or if `linux` is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
-    assert "Linux delays them by 40 ms, others by up to 200 ms." in named
+    assert "Linux delays them by 40 ms, other systems by up to 200 ms." in named
     assert "not recommended" not in named
     undecided = ["This recording cannot decide which timer to take.", "Take quic: it costs 1 s."]
     (part,) = replay_section(advice.replays[0], "one", undecided, "one.txt").parts
@@ -532,7 +532,7 @@ def test_the_advice_prefers_a_named_rto_min_to_a_computed_one() -> None:
 def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=199ms", "quic"])
     first, *_, last = advice.paragraphs()
-    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms. It costs ")
     assert "; the difference is not measurable." in first
     assert re.search(r"200 ms costs [^;]*; the difference is not measurable\. Keep", last)
     assert "Keep 200 ms" in last
@@ -546,7 +546,7 @@ JUMPY[50::20] = 0.15
 
 
 @pytest.mark.parametrize("own", [["linux"], []])
-def test_rto_min_stays_200_ms_if_that_costs_less_than_named_values(
+def test_the_advice_keeps_an_rto_min_of_200_ms_if_it_costs_less_than_the_named_values(
     own: list[str],
 ) -> None:
     """Linux's default rto_min is compared even if the user did not name it."""
@@ -554,7 +554,7 @@ def test_rto_min_stays_200_ms_if_that_costs_less_than_named_values(
     first, *_, last = advice.paragraphs()
     assert advice.pick.startswith("fixed")
     assert advice.cost("linux").total.value < advice.cost("linux:rto_min=50ms").total.value
-    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms. It costs ")
     if own:
         assert "The best of the named values for these delays is linux: it costs " in last
         assert "so this needs no setting." in last
@@ -591,13 +591,13 @@ def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None
     assert "ip route" not in last
 
 
-def test_without_linux_or_quic_the_advice_begins_with_the_recommended_timer() -> None:
+def test_if_only_linux_or_only_quic_is_named_the_advice_begins_with_the_timer_to_take() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
 
 
-def test_each_computed_rto_min_or_max_ack_delay_can_be_set() -> None:
+def test_a_computed_rto_min_and_a_computed_max_ack_delay_can_be_set() -> None:
     """Routes and the parameter max_ack_delay (RFC 9000 §18.2) take only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
@@ -617,7 +617,7 @@ def test_each_computed_rto_min_or_max_ack_delay_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_the_advice_names_values_that_can_or_cannot_be_set() -> None:
+def test_the_advice_says_which_values_can_be_set() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
@@ -634,13 +634,13 @@ def test_the_advice_names_values_that_can_or_cannot_be_set() -> None:
     assert linux_commands(0.0)[0].startswith("An rto_min of 0 ms cannot be set")
     for settable in (0.001, 0.007, 0.093, 1.3):
         assert "cannot be set" not in " ".join(linux_commands(settable))
-    assert "100us cannot be set, 1ms can" in " ".join(quic_words("quic:max_ack_delay=0.1ms"))
-    assert "20s cannot be set, 16383ms can" in " ".join(quic_words("quic:max_ack_delay=20s"))
+    assert "100us cannot be set, but 1ms can" in " ".join(quic_words("quic:max_ack_delay=0.1ms"))
+    assert "20s cannot be set, but 16383ms can" in " ".join(quic_words("quic:max_ack_delay=20s"))
     assert "cannot be set" not in " ".join(quic_words("quic:max_ack_delay=0ms"))
 
 
 @given(st.floats(1e-6, 1e3))
-def test_the_text_of_a_computed_constant_is_its_time_within_5_percent(
+def test_the_printed_value_of_a_computed_constant_is_right_within_5_percent(
     seconds: float,
 ) -> None:
     assert _core.Estimator(f"linux:rto_min={span(seconds)},rto_max=1h").bounds[0] == pytest.approx(
@@ -662,7 +662,7 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other_half() -> Non
     )
 
 
-def test_timers_are_chosen_on_all_recordings_and_on_all_but_one() -> None:
+def test_the_advice_uses_all_recordings_and_its_check_leaves_out_one_at_a_time() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
@@ -833,7 +833,7 @@ def test_the_command_prints_groups_of_consecutive_losses_and_the_waits(
     assert data["recordings"][0]["loss_runs"] == [30, 1, 12]
 
 
-def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
+def test_every_setting_of_a_grid_is_printed_and_the_best_one_is_named(
     netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2)):
@@ -898,7 +898,7 @@ def test_each_setting_has_a_table_with_a_row_for_each_recording(
     assert tables[-1].startswith(f"best: {best}, with an efficiency of {shares[best]:.3f}")
 
 
-def test_replay_draws_its_pictures_in_each_format_that_is_named(
+def test_the_command_replay_draws_its_pictures_in_each_named_format(
     netspurt: Command, tmp_path: Path
 ) -> None:
     write(rare(300, 3, 3), tmp_path / "a.csv")

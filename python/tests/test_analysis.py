@@ -1,4 +1,4 @@
-"""Tests that the statistics of delays find effects that a test plants, and no others.
+"""Tests that the statistics of delays find effects that a test plants, and no other effects.
 
 Some tests also check the printed tables of RFC 889, which reports delays on paths of 1983.
 """
@@ -127,7 +127,7 @@ def glitchy(seed: int, starts: list[int]) -> NDArray[np.float64]:
     return delay
 
 
-def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
+def test_planted_glitches_are_found_and_a_clean_recording_has_none() -> None:
     starts = [5, 300, 640, 985]
     delay = glitchy(1, starts)
     delay[302] = np.nan
@@ -195,7 +195,9 @@ def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_intervals_from_blocks_cover_the_mean_more_often_than_those_from_values() -> None:
+def test_intervals_from_blocks_cover_the_mean_more_often_than_intervals_from_single_values() -> (
+    None
+):
     """The true mean of each series is 0."""
     rng = np.random.default_rng(5)
     covered = {"blocks": 0, "single": 0}

@@ -57,7 +57,7 @@ def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -
     assert sum(equal) >= 45
 
 
-def test_validation_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
+def test_validation_md_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:
@@ -66,7 +66,7 @@ def test_validation_names_each_case_whose_timers_differ_by_over_a_jiffy() -> Non
 
 
 def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
-    """The rows of the table in VALIDATION.md must be those of the present model."""
+    """The rows of the table in VALIDATION.md must be the rows of the present model."""
     text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
     comparisons = [
         Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS
@@ -75,14 +75,14 @@ def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
     assert sum(beside.agree > 0 for beside in comparisons) >= 18
 
 
-def test_validation_names_each_case_with_different_retransmissions() -> None:
+def test_validation_md_names_each_case_with_different_retransmissions() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     for row in FILED:
         assert row["equal"] == "True" or f"`{row['case']}`" in explained, row
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_the_profile_has_the_stored_numbers_of_retransmissions_by_cause(
+def test_the_profile_linux_6_still_has_the_stored_numbers_of_retransmissions_by_cause(
     group: str,
 ) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]

@@ -72,7 +72,7 @@ def test_the_best_value_is_named_with_its_mean_and_interval() -> None:
     assert (found.decided, found.compared) == (True, 0)
 
 
-def test_higher_is_better_for_a_rate() -> None:
+def test_a_higher_rate_is_better() -> None:
     rate = Shown("goodput", "kbit/s", 1e-3)
     runs = {"a": [3e4] * 3, "b": [2e4] * 3}
     found = of_one(runs, measure="goodput_bps", shown=rate, exact=True)
@@ -112,8 +112,8 @@ def test_equal_runs_of_a_random_scenario_show_no_best_value() -> None:
         (
             {"a": [5, 6, 7], "b": [7, 8, 9], "c": [5, 6, 7], "d": [4, 6, 8]},
             True,
-            "By completion time, timer = a is best: 6 ms (95 %: 3.516 .. 8.484). Equal in every "
-            "case: c. Cannot be told apart from timer = a: d. Worse: b.",
+            "By completion time, timer = a is best: 6 ms (95 %: 3.516 .. 8.484). Equal to timer = "
+            "a in every case: c. Cannot be told apart from timer = a: d. Worse: b.",
         ),
         (
             {"a": [5], "b": [7]},
@@ -169,7 +169,7 @@ def over_queues(of_b: Mapping[str, float]) -> Best:
     return found
 
 
-def test_one_combination_in_which_another_value_is_better_is_named() -> None:
+def test_if_another_value_is_better_in_one_combination_this_combination_is_named() -> None:
     found = over_queues({"3": 30, "6": 9.5, "9": 40})
     assert found.words == (
         "By completion time, timer = a is best: 10 ms. b is worse. But with queue = 6, b is "
@@ -178,7 +178,7 @@ def test_one_combination_in_which_another_value_is_better_is_named() -> None:
     assert (found.decided, found.compared) == (True, 3)
 
 
-def test_the_first_of_several_combinations_with_a_better_value_is_the_example() -> None:
+def test_if_several_combinations_have_a_better_value_the_first_is_the_example() -> None:
     found = over_queues({"3": 9, "6": 8, "9": 400, "12": 400})
     assert found.words.endswith(
         "But in 2 of 4 combinations another value is better. For example, with queue = 3, b is "
@@ -230,7 +230,7 @@ def test_the_value_called_best_has_the_lowest_mean(
     named = words.partition("timer = ")[2][0]
     assert named in best
     equal = [t for t, runs in values.items() if t != named and runs == values[named]]
-    assert ("Equal in every case" in words) <= bool(equal)
+    assert ("in every case" in words) <= bool(equal)
     lists = re.findall(r"(case|timer = [a-f]|Worse): ([a-f](?:, [a-f])*)\.", words)
     for kind, names in lists:
         assert (names.split(", ") == equal) == (kind == "case")
@@ -261,7 +261,7 @@ def test_many_comparisons_have_a_sentence_on_chance(comparisons: int, words: str
     assert chance(comparisons) == words
 
 
-def test_a_long_list_of_names_ends_with_the_number_of_the_others() -> None:
+def test_a_long_list_of_names_ends_with_the_number_of_omitted_names() -> None:
     names = [f"n{place}" for place in range(1, 2001)]
     assert few(names[:8]) == "n1, n2, n3, n4, n5, n6, n7, n8"
     assert few(names[:9]) == "n1, n2, n3, n4, n5, n6, n7, n8 and 1 more"

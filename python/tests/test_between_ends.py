@@ -43,7 +43,8 @@ def test_a_capture_between_the_ends_gives_the_whole_round_trip(
 def test_windows_of_unknown_scale_are_not_named_as_a_limit(
     tmp_path: Path,
 ) -> None:
-    # A link limits the transfer. The capture lacks the last octets of the SYNs with their options.
+    # A link limits the transfer. The capture lacks the last octets of the SYNs. Some of the options
+    # of the SYNs are in these octets.
     near = 'rate = "10 Mbit/s", delay = "20 ms", queue = "100 packets"'
     large = 'tcp.receive_buffer = "2 MB"\ntcp.timestamps = false'
     made = captured_between(tmp_path, near, FAR, send="5 MB", more=large, record='snap = "46 B"')
@@ -95,12 +96,13 @@ def test_a_capture_between_the_ends_shows_waits_for_the_senders_timers(
     assert 190e6 < beside["srtt_ns"] < 260e6
 
 
-def test_a_timeout_that_looks_like_a_probe_counts_as_a_timeout(
+def test_a_timeout_that_looks_like_a_tail_loss_probe_counts_as_a_timeout(
     tmp_path: Path,
 ) -> None:
-    """The last segment and its first retransmission are lost. The sender sends no probes.
+    """The last segment and its first retransmission are lost.
 
-    So the timer fires twice, the second time after a doubled RTO.
+    The sender sends no tail loss probes. So the timer fires twice. The RTO before the second firing
+    is twice as long.
     """
     lossy = 'rate = "20 Mbit/s", delay = "20 ms", loss = [{ packets = [20, 20] }, "none"]'
     near = 'rate = "1 Gbit/s", delay = "1 ms"'

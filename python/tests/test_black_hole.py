@@ -45,7 +45,7 @@ def test_without_an_answer_the_path_may_also_have_failed(netspurt: Command) -> N
     assert "or set net.ipv4.tcp_mtu_probing=1 on a Linux sender" in words
 
 
-def test_reports_that_reached_the_sender_exclude_a_black_hole(netspurt: Command) -> None:
+def test_icmp_reports_that_reached_the_sender_exclude_a_black_hole(netspurt: Command) -> None:
     assert "may drop large packets" not in words_of(netspurt, "path-mtu")
 
 
@@ -55,7 +55,7 @@ def test_the_finding_of_a_report_names_a_possible_black_hole() -> None:
     assert hole.sentence("connection 0") in finding(found, [hole.sentence("connection 0")])
 
 
-def test_acked_bytes_max_is_the_largest_acked_or_sacked_segment() -> None:
+def test_the_column_acked_bytes_max_has_the_largest_segment_acked_or_sacked_so_far() -> None:
     again = explain(ROOT / "data" / "black-hole.pcap").table("retransmissions")
     largest = again["acked_bytes_max"].tolist()
     assert largest[:6] == [1] * 6, "only the SYN was acknowledged"
@@ -138,7 +138,7 @@ def test_an_acked_segment_of_similar_size_excludes_a_black_hole(
     assert len(holes([{**one, "acked_bytes_max": 1446} for one in THREE])) == 1
 
 
-def test_large_packets_that_arrived_afterwards_do_not_exclude_a_black_hole() -> None:
+def test_large_packets_that_arrived_after_the_answer_do_not_exclude_a_black_hole() -> None:
     again = [*THREE, lost(16, 512), lost(17, 512, seq=513, acked_bytes_max=65_000)]
     assert len(holes(again, 16)) == 1
 
@@ -151,7 +151,7 @@ def test_packets_above_the_mss_count_as_segments_of_the_mss() -> None:
     assert holes([{**one, "acked_bytes_max": 1460} for one in again]) == []
 
 
-def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
+def test_duplicate_acks_exclude_a_black_hole_if_sack_is_off() -> None:
     again = [lost(0.5, cause="fast"), *THREE]
     assert len(holes(again)) == 1
     assert holes(again, sack_permitted=False) == []
@@ -159,7 +159,7 @@ def test_without_sack_duplicate_acks_exclude_a_black_hole() -> None:
 
 
 @pytest.mark.parametrize("field", [{"cause": "syn"}, {"cause": "too-big"}, {"verdict": "spurious"}])
-def test_syns_and_too_big_or_spurious_retransmissions_show_no_black_hole(
+def test_a_syn_a_reported_packet_or_a_spurious_retransmission_shows_no_black_hole(
     field: dict[str, Any],
 ) -> None:
     assert holes([lost(1, **field), *THREE[1:]]) == []

@@ -49,7 +49,7 @@ def test_the_command_names_the_exceeded_limit_and_writes_no_folder(
     (tmp_path / "long.toml").write_text(LONG)
     result = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
     assert result.returncode == 2, result.stderr
-    assert result.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
+    assert result.stderr.startswith("error: record.rows: more than 100 rows were recorded up to 0.")
     assert not (tmp_path / "r").exists()
 
 

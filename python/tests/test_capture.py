@@ -74,7 +74,7 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_a_captures_figures_of_a_flow_equal_the_runs_figures_or_are_missing(
+def test_in_a_capture_the_figures_of_a_flow_equal_those_of_the_run_or_are_missing(
     captures: dict[str, Path], recovery: str
 ) -> None:
     run = ns.open_run(captures[recovery])
@@ -119,7 +119,7 @@ def test_an_ack_with_sack_blocks_has_a_comment_with_the_counted_octets(
     assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
 
 
-def test_a_capture_states_its_link_type_time_unit_first_instant_and_program(
+def test_a_capture_states_its_link_type_its_time_unit_its_first_instant_and_its_program(
     captures: dict[str, Path],
 ) -> None:
     need("capinfos")

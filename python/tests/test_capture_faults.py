@@ -67,7 +67,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_a_whole_capture_joined_with_a_cut_one_is_read_fully(
+def test_a_whole_capture_is_read_fully_even_if_it_is_joined_with_a_cut_capture(
     netspurt: Command, tmp_path: Path
 ) -> None:
     complete = pcap(tmp_path / "whole.pcap", talk(40))
@@ -101,7 +101,7 @@ def test_commands_that_show_a_part_of_a_capture_exit_with_1(
             assert ("cut.pcap: the capture ends within " in done.stderr) == (file is cut)
 
 
-def test_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
+def test_the_command_explain_can_be_interrupted_while_it_waits_for_a_pipe() -> None:
     words = [str(NETSPURT), "explain", "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         where, until = Path(f"/proc/{process.pid}/wchan"), time.monotonic() + 60
@@ -218,8 +218,8 @@ def test_zero_windows_do_not_count_in_the_minimum_window(netspurt: Command, tmp_
         (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
     ]
     lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
-    told = next(line for line in lines if "window advertised" in line)
-    assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
+    told = next(line for line in lines if "advertised window" in line)
+    assert told.split("  ")[1] == "advertised window, least above 0 / mean / most"
     assert "500 B / 500 B / 1,000 B" in told
     assert next(line for line in lines if "zero windows" in line).split()[2] == "1"
 
@@ -231,7 +231,7 @@ def answer(number: int) -> bytes:
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
 
 
-def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
+def test_round_trips_of_the_newest_and_of_the_oldest_segment_are_named_if_they_differ(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """One ACK covers two segments, which were sent 50 ms and 20 ms before it."""
@@ -264,7 +264,7 @@ def test_for_a_capture_of_udp_the_commands_for_quic_are_named(
     assert "QUIC from qlog files" in report.stderr
 
 
-def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
+def test_the_command_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     netspurt: Command, tmp_path: Path
 ) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
@@ -278,7 +278,7 @@ def test_explain_says_that_a_capture_has_no_tcp_or_only_one_direction(
     assert expected not in netspurt("explain", both).stdout
 
 
-def test_files_of_a_folder_that_only_look_like_captures_are_named(
+def test_a_file_that_only_looks_like_a_capture_is_named_if_its_folder_is_explained(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))
@@ -289,7 +289,7 @@ def test_files_of_a_folder_that_only_look_like_captures_are_named(
     assert "notes.txt" not in done.stderr
 
 
-def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
+def test_duplicate_packets_of_a_capture_are_noted_and_do_not_count_as_retransmissions(
     netspurt: Command, tmp_path: Path
 ) -> None:
     # Each data segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.
@@ -333,7 +333,7 @@ def test_each_capture_that_is_left_out_or_cut_has_a_warning(
 
 
 def syn_ack(mss: int) -> bytes:
-    """Return a SYN-ACK from 10.0.0.2:80 with this number of octets in its MSS option."""
+    """Return a SYN-ACK from 10.0.0.2:80 whose MSS option says this number of octets."""
     whole = answer(1)
     total, place = struct.pack(">H", 44), 33
     flags = bytes([0x60, SYN | ACK])
@@ -341,7 +341,7 @@ def syn_ack(mss: int) -> bytes:
     return whole[:2] + total + whole[4 : place - 1] + flags + whole[place + 1 :] + option
 
 
-def test_explain_says_that_the_receiving_host_dropped_packets(
+def test_the_command_explain_says_that_the_receiving_host_dropped_packets(
     netspurt: Command, tmp_path: Path
 ) -> None:
     syn, data = segment(SYN, 0), segment(ACK | PSH, 1, payload=bytes(100))
@@ -392,7 +392,7 @@ def test_every_form_of_output_leaves_out_unreadable_captures(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_missing_connections_and_connections_chosen_for_parquet_are_errors(
+def test_an_unknown_connection_is_refused_and_parquet_allows_no_choice_of_a_connection(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

@@ -136,10 +136,10 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     # difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
-    assert "which has the most data" not in output
+    assert "it has the most data" not in output
     compared = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
     assert (
-        "c0 is compared, which has the most data of 4 connections; --flow chooses another"
+        "c0 is compared, because it has the most data of 4 connections; --flow chooses another"
         in " ".join(compared.split())
     )
     assert "retransmissions in slow: SACK recovery or RACK 9" in output
@@ -291,7 +291,7 @@ def waits_of(
 _200_MS = "a minimum of 200 ms above srtt (Linux: rto_min 200ms)"
 
 
-def test_no_remedy_saves_more_than_was_waited() -> None:
+def test_no_remedy_saves_more_time_than_the_sender_waited() -> None:
     """The interval of the saved time comes from connections that are drawn at random.
 
     A connection may be drawn several times. If the connection with the longest waits is drawn
@@ -346,7 +346,7 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _true_saving(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return how much time a timer of srtt + 40 ms saves in an outage until the instant `end`.
+    """Return how much time a timer of srtt + 40 ms saves in an outage that ends at `end`.
 
     All transmissions before the instant `end` are lost. The list `waits` has the waits of the
     sender's own timer. All times are in seconds.
@@ -365,7 +365,7 @@ def _doubling_waits(timer: float, end: float) -> list[float]:
     return waits
 
 
-def test_the_bounds_of_a_lower_floors_saving_contain_the_true_saving() -> None:
+def test_the_true_saving_of_a_lower_floor_lies_between_the_computed_bounds() -> None:
     from netspurt.analysis.remedies import outages, remedies, silences
 
     tables = _in_outages(OUTAGES)
@@ -490,7 +490,7 @@ def test_an_answer_that_is_too_early_belongs_to_an_earlier_transmission() -> Non
         assert "answer to an earlier transmission" not in " ".join(remedy_lines(timely))
 
 
-def test_the_shortest_wait_of_a_hosts_connections_shows_its_minimum() -> None:
+def test_the_shortest_wait_of_all_connections_of_a_host_shows_the_hosts_minimum() -> None:
     from netspurt.analysis.remedies import silences
 
     rows = [(0, 0.288, 0.078), (1, 0.9, 0.05), (2, 0.8, 0.05)]

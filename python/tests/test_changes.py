@@ -76,7 +76,7 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("noise", NOISES)
-def test_planted_steps_are_found_at_their_places_and_no_other_steps(
+def test_planted_steps_are_found_at_their_places_and_no_other_steps_are_found(
     method: Method, noise: str
 ) -> None:
     """Two steps, of 2.5 and 5 standard deviations, are found in at least 18 of 20 series.
@@ -98,7 +98,7 @@ def test_planted_steps_are_found_at_their_places_and_no_other_steps(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
+def test_a_rise_and_a_later_fall_are_two_changes(method: Method) -> None:
     """The mean after the fall equals the mean before the rise.
 
     So a single comparison over the whole series could miss both changes.

@@ -20,7 +20,7 @@ import netspurt as ns
 from conftest import NETSPURT, ROOT, Command
 
 
-def test_the_commands_new_run_and_plot_work_one_after_the_other(
+def test_a_new_scenario_can_be_run_and_its_run_can_be_plotted(
     netspurt: Command, tmp_path: Path
 ) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
@@ -52,7 +52,7 @@ def test_each_option_that_a_new_scenario_has_as_a_comment_is_valid(netspurt: Com
         ns.Scenario.parse("\n".join(lines[m][2 * (m in chosen) :] for m in kept))
 
 
-def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     result = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
     summary = json.loads(result.stdout)
@@ -65,7 +65,7 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (None, ["nothing.toml", "No such file"]),
+        (None, ["nothing.toml", "does not exist"]),
         ("", ["mine.toml", "is empty", "netspurt new"]),
         (b"\x7fELF\xff\xfe\x00", ["mine.toml:1:5", "not a text file"]),
         ("stop = '1 s'\r\n".encode("utf-16"), ["mine.toml:1:1", "save the file as UTF-8"]),
@@ -380,7 +380,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
+def test_the_command_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
     result = netspurt("doctor")
     assert result.returncode == 0
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
@@ -444,7 +444,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "is called 'x'", "transfer")
 
 
-def test_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) -> None:
+def test_the_command_plot_refuses_options_and_files_that_it_cannot_use(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
     failed(
@@ -539,7 +539,9 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("{\n", "")
 
 
-def test_the_error_for_an_impossible_folder_names_the_folder_as_given(netspurt: Command) -> None:
+def test_the_error_for_an_impossible_folder_names_the_folder_as_the_user_wrote_it(
+    netspurt: Command,
+) -> None:
     netspurt("new", "mine.toml")
     output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
     assert "/proc/run" in output

@@ -57,7 +57,7 @@ def long_sweep() -> Sweep:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the digest of the long sweep, run by threads."""
+    """Run the long sweep in threads; return the digest of its cases."""
     folder, _ = run_sweep(long_sweep(), tmp_path_factory.mktemp("wanted") / "s")
     return folder.read().digest()
 
@@ -127,7 +127,7 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the long sweep on Ray, call this function meanwhile, and return the sweep's folder.
+    """Run the long sweep on Ray, call `act` meanwhile, and return the sweep's folder.
 
     When the sweep has written cases, the function `act` is called until it returns True. On a busy
     machine, the sweep may end before `act` returns True. Then another sweep is run. The test is
@@ -161,7 +161,7 @@ def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
     return bool(acted) and acted[0] < len(list(folder.chunks()))
 
 
-def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) -> None:
+def test_a_cluster_that_netspurt_starts_makes_the_same_files_as_threads(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     sweep = Sweep.of(ns.Scenario.parse(LOSSY, "x.toml"))
@@ -175,7 +175,7 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
     assert not ray.is_initialized()
 
 
-def test_a_cluster_started_here_listens_on_loopback_only() -> None:
+def test_a_cluster_that_netspurt_starts_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
         result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
@@ -305,7 +305,7 @@ def test_a_killed_node_does_not_change_the_results(
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_only_a_start_that_ray_gave_up_is_repeated() -> None:
+def test_a_start_is_repeated_only_if_ray_gave_up() -> None:
     outcomes = [Exception(GAVE_UP[0]), TimeoutError(GAVE_UP[1]), "started"]
     ended = []
 

@@ -102,7 +102,7 @@ Start = Callable[..., tuple[FakeRay, Ray]]
     ("task_s", "chunk", "chunks_per_task"),
     [(1.0, 1, 4), (1.0, 3, 2), (1.0, 4, 1), (1.0, 9, 1), (0.9, 1, 4), (0.1, 1, 1), (60.0, 2, 120)],
 )
-def test_a_task_has_chunks_for_about_its_minimum_time(
+def test_a_task_gets_enough_chunks_to_last_for_its_minimum_time(
     start: Start, task_s: float, chunk: int, chunks_per_task: int
 ) -> None:
     fake_ray, engine = start(FakeRay(cpus=3), task_s=task_s)

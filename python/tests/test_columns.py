@@ -130,7 +130,7 @@ def test_an_error_about_a_file_shows_its_name_and_the_reason(
     complain(ValueError("\x1b[31mred.pcap"), "warning:")
     complain(OSError("without a number"))
     assert capsys.readouterr().err.splitlines() == [
-        "error: here.pcap: No such file or directory",
+        "error: here.pcap does not exist",
         "error: here.pcap: No such file: name another",
         r"warning: \x1b[31mred.pcap",
         "error: without a number",

@@ -32,13 +32,13 @@ from conftest import Command
 
 
 def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
-    """Return the event that a segment of 100 octets is sent, for the `nth` time."""
+    """Return the event in which a segment of 100 octets is sent for the `nth` time."""
     kind = "retransmission" if cause else "data"
     return Seen(("out", "data", 100 * packet - 99, 100, nth), t_s, kind, cause, packet)
 
 
 def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
-    """Return the event that an ACK arrives. Of equal ACKs, all but the first are duplicate ACKs."""
+    """Return the arrival of an ACK. Of equal ACKs, all but the first are duplicate ACKs."""
     kind = "ack" if nth == 1 else "dupack"
     return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
 
@@ -66,7 +66,7 @@ def test_the_end_of_a_shorter_run_is_the_first_difference() -> None:
     assert str(comparison.parted[1]) == "sends packet 5"
 
 
-def test_equal_events_match_at_other_times_and_in_another_order() -> None:
+def test_equal_events_match_even_if_their_times_and_their_order_differ() -> None:
     first = [data(0.0, 1), data(0.0, 2), ack(1.0, 1), ack(1.5, 2)]
     second = [data(0.0, 1), ack(1.25, 1), data(1.25, 2), ack(1.5, 2)]
     comparison = compare(first, second)
@@ -76,7 +76,7 @@ def test_equal_events_match_at_other_times_and_in_another_order() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_comparison_of_two_swapped_runs_has_swapped_results(seed: int) -> None:
+def test_swapping_two_runs_swaps_the_results_of_their_comparison(seed: int) -> None:
     chance = random.Random(seed)
     runs: list[list[Seen]] = []
     for _ in range(2):
@@ -94,7 +94,7 @@ def test_a_comparison_of_two_swapped_runs_has_swapped_results(seed: int) -> None
     assert [seen.key for seen in runs[0][: found.same]] == [s.key for s in runs[1][: found.same]]
 
 
-def test_new_segments_on_duplicate_acks_are_limited_transmit_in_either_run() -> None:
+def test_new_segments_on_duplicate_acks_count_as_limited_transmit_in_either_run() -> None:
     plain = [*START, ack(1.1, 1, 2), ack(1.2, 1, 3)]
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):
@@ -105,14 +105,14 @@ def test_new_segments_on_duplicate_acks_are_limited_transmit_in_either_run() -> 
     assert why(compare(third, late), third, late) == ""
 
 
-def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
+def test_a_retransmission_in_only_one_run_is_reported_with_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
     repeated = [*START, data(1.4, 2, 2, "rto")]
     reason = why(compare(waits, repeated), waits, repeated)
     assert reason == "a retransmission (timeout) that the other run does not have at this point"
 
 
-def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
+def test_if_the_first_difference_is_an_ack_no_reason_is_given() -> None:
     first, second = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
     assert why(compare(first, second), first, second) == ""
 
@@ -129,12 +129,12 @@ def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
         ("rack", "RACK"),
     ],
 )
-def test_each_cause_is_named_with_all_its_instants(cause: str, named: str) -> None:
+def test_each_cause_is_listed_by_name_with_all_its_instants(cause: str, named: str) -> None:
     run = [*START, data(2.0, 2, 2, cause), data(3.0, 2, 3, cause)]
     assert mechanisms(run) == {named: [2.0, 3.0]}
 
 
-def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
+def test_a_fast_retransmit_on_a_new_ack_is_called_a_repair_through_a_partial_ack() -> None:
     duplicates = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
     run = [*START, *duplicates, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
     assert mechanisms(run) == {"fast retransmit": [1.4], PARTIAL_ACK: [2.0]}
@@ -181,7 +181,7 @@ def test_events_have_different_keys_and_begin_with_the_first_data(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_opening_is_the_time_from_the_last_ack_to_data(
+def test_the_time_from_the_last_ack_to_the_first_data_is_returned(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""
@@ -216,7 +216,7 @@ def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("flow transfer: neither finishes within 30 s; plain is ")
-    assert lines[6] == "flow transfer at source, from its first data segment on"
+    assert "flow transfer at source, from its first data segment on" in lines
     assert f"first divergence: {LIMITED_TRANSMIT}" in lines
     heading, *rows = lines[lines.index("differences:") + 1 :]
     assert heading.split()[-2:] == ["plain", "limited"]
@@ -253,7 +253,7 @@ def test_the_comparison_begins_with_the_run_that_finished_first(
     data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
-    # A run's capture shows the same time as its folder if the connection was closed.
+    # If the connection was closed, the run's capture shows the same time as the run's folder.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
     data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[
@@ -288,7 +288,7 @@ def test_json_lists_every_event_in_order_with_its_times_in_both_runs(netspurt: C
 
 @pytest.mark.usefixtures("folders")
 @pytest.mark.parametrize("span", ["1 s", "500ms", "12.5"])
-def test_a_span_leaves_out_later_events(netspurt: Command, span: str) -> None:
+def test_the_option_span_leaves_out_later_events(netspurt: Command, span: str) -> None:
     data = json.loads(netspurt("compare", "plain", "limited", "--span", span, "--json").stdout)
     most = {"1 s": 1.0, "500ms": 0.5, "12.5": 12.5}[span]
     assert data["span_s"] == most
@@ -299,7 +299,7 @@ def test_a_span_leaves_out_later_events(netspurt: Command, span: str) -> None:
 
 
 @pytest.mark.usefixtures("folders")
-def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
+def test_runs_with_two_flows_are_compared_only_if_the_command_names_a_flow(
     netspurt: Command, tmp_path: Path
 ) -> None:
     text = """
@@ -333,7 +333,7 @@ def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_co
     assert "median" not in output
 
 
-def test_the_comparison_of_different_segments_names_their_sizes(
+def test_a_comparison_of_runs_with_different_segment_sizes_names_these_sizes(
     netspurt: Command, tmp_path: Path
 ) -> None:
     large = ns.new_scenario().replace({"stop": "5 s"})
@@ -396,7 +396,7 @@ app = { requests = 60, reply = "40 kB" }
 """
 
 
-def test_the_spurious_retransmissions_of_each_run_are_counted_below_all_retransmissions(
+def test_the_lines_on_spurious_retransmissions_stand_below_those_on_all_retransmissions(
     netspurt: Command,
 ) -> None:
     base = ns.load("early-timeout")
@@ -435,7 +435,9 @@ def test_the_retransmissions_of_each_end_are_counted_separately(
     assert sum(data["retransmissions_of_others"][0]["in"].values()) == counts[0]
 
 
-def test_run_and_compare_print_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
+def test_netspurt_run_and_netspurt_compare_print_the_same_median_time_of_a_reply(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "both.toml").write_text(BOTH_WAYS)
     report = netspurt("run", "both.toml", "--out", "a").stdout
     requests = ns.open_run(tmp_path / "a").table("requests")
@@ -449,7 +451,7 @@ def test_run_and_compare_print_the_same_median_reply(netspurt: Command, tmp_path
     assert "1 request still waited at the end of the run" in report
 
 
-def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compared(
+def test_a_named_connection_is_compared_in_its_busier_direction_with_its_timeouts(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.load("slow-download").run().save(tmp_path / "slow")

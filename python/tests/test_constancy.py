@@ -37,7 +37,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def stepped(tmp_path: Path) -> Path:
-    """Write an hour of pings. They take at least 40 ms, and 46 ms from minute 20 to minute 50."""
+    """Write an hour of pings of at least 40 ms. In minutes 20 to 50 they take at least 46 ms."""
     rng = np.random.default_rng(11)
     rtt = 0.040 + rng.exponential(0.002, 3600)
     rtt[1200:3000] += 0.006
@@ -66,7 +66,7 @@ def test_each_step_of_a_series_begins_a_new_period(
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
-def test_the_command_prints_periods_and_the_best_predictor_and_a_comparison(
+def test_the_command_prints_periods_the_best_predictor_and_a_comparison_with_a_paper(
     netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
     result = netspurt(
@@ -89,7 +89,9 @@ def test_the_command_prints_periods_and_the_best_predictor_and_a_comparison(
     assert second.stdout == result.stdout
 
 
-def test_correlated_neighbours_are_reported_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
+def test_if_neighbouring_values_are_correlated_the_command_advises_longer_intervals(
+    netspurt: Command, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(3)
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
@@ -155,7 +157,7 @@ def test_recordings_that_are_too_short_are_left_out_unless_all_are_too_short(
     )
 
 
-def test_the_constancy_of_each_long_enough_shipped_recording_is_printed(
+def test_the_constancy_of_each_shipped_recording_is_printed_if_it_is_long_enough(
     netspurt: Command,
 ) -> None:
     too_short = set()
@@ -169,7 +171,7 @@ def test_the_constancy_of_each_long_enough_shipped_recording_is_printed(
     assert too_short == {"black-hole.pcap", "black-hole-unanswered.pcap", "path-mtu.pcap"}
 
 
-def test_quantiles_of_lengths_weigh_periods_equally_or_by_their_time() -> None:
+def test_quantiles_count_each_period_once_or_in_proportion_to_its_length() -> None:
     t = np.arange(10.0)
     periods = category_periods(t, [1, 1, 1, 1, 1, 1, 5, 1, 1, 1], [3.0])
     assert [period.length_s for period in periods] == [6, 1, 2]
@@ -233,10 +235,11 @@ def test_the_correlation_of_neighbouring_values_does_not_include_steps_of_the_le
     assert abs(neighbours(step, find_changes(step))) < 0.1
 
 
-def test_planted_levels_and_their_number_are_found() -> None:
-    """At least 7 of 8 invented series show all eleven levels, five standard deviations apart.
+def test_the_levels_of_invented_series_and_their_number_are_found() -> None:
+    """In at least 7 of 8 invented series, all eleven levels are found.
 
-    The paper `sfr2005` also reports eleven levels, of the throughput of one site.
+    Neighbouring levels are five standard deviations apart. The paper `sfr2005` also reports eleven
+    levels, of the throughput of one site.
     """
     right = 0
     for seed in range(8):

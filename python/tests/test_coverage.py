@@ -176,7 +176,7 @@ KINDS: dict[str, tuple[Trial, tuple[int, ...]]] = {
 
 
 def share(kind: str, n: int, sets: int) -> float:
-    """Return the share of intervals with the true value, over these sets of `n` values each."""
+    """Return the share of the intervals that contain the true value, in sets of `n` values."""
     trial = KINDS[kind][0]
     rng = np.random.default_rng([n, *kind.encode()])
     return sum(trial(rng, n) for _ in range(sets)) / sets
@@ -191,14 +191,14 @@ def share(kind: str, n: int, sets: int) -> float:
         ("sweep, mean: log-normal", 10, 0.88),
         ("sweep, mean: normal", 5, 0.92),
         ("sweep, ratio of counts", 5, 0.92),
-        # With White's squares of residuals in the intervals, the next two shares would be 87 %
+        # If the intervals used White's squares of residuals, the next two shares would be 87 %
         # and 91 %.
         ("slope of delay on length: growing scatter", 10, 0.915),
         ("slope of delay on length: even scatter", 5, 0.94),
         ("losses: bursts of 5, 4.8 %", 1000, 0.90),
     ],
 )
-def test_intervals_contain_true_values_about_as_often_as_validation_says(
+def test_intervals_contain_true_values_about_as_often_as_validation_md_says(
     kind: str, n: int, least: float
 ) -> None:
     assert share(kind, n, 500 if kind.startswith("sweep") else 800) >= least
@@ -209,7 +209,8 @@ def test_random_arrivals_are_seldom_called_periodic(events: int) -> None:
     rng = np.random.default_rng(events)
     arrivals = (np.cumsum(rng.exponential(1.0, events)) for _ in range(600))
     called = sum(find_period(times, chance=0.05) is not None for times in arrivals)
-    # On average at most 30 are expected. More than 48 come by chance once in 1000 times.
+    # On average, at most 30 series are expected to be called periodic. By chance, more than 48 are
+    # called periodic once in 1000 times.
     assert called <= 48
 
 

@@ -82,7 +82,7 @@ def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: 
     assert not any("round trip" in note for note in lost)
 
 
-def test_the_command_for_more_crossings_prints_the_same_direction(
+def test_the_command_that_lists_more_crossings_prints_the_direction_of_the_plot(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Most octets are sent in reverse, so the plot shows the timer of the reverse direction."""
@@ -101,7 +101,7 @@ def test_the_command_for_more_crossings_prints_the_same_direction(
     assert folder.name == "a run"
 
 
-def test_no_crossing_ends_in_a_timeout_with_a_tick_of_500_ms(
+def test_with_a_tick_of_500_ms_no_crossing_ends_in_a_timeout(
     netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")
@@ -121,7 +121,7 @@ def test_the_picture_shows_srtt_rttvar_the_rto_and_timeouts(early: Path) -> None
 
 
 @pytest.mark.parametrize("group", ["flows", "populations"])
-def test_the_endpoint_decides_the_name_of_the_deviation(group: str) -> None:
+def test_the_name_of_the_deviation_depends_on_the_endpoint_of_the_flow(group: str) -> None:
     class Run:
         scenario = f'[{group}.web]\nendpoint = "kernel"'
 

@@ -84,7 +84,7 @@ def test_a_step_of_the_delay_is_not_reported_as_a_full_link(
     ],
     ids=["step", "step with bursts", "early step", "drift", "wave"],
 )
-def test_an_application_that_writes_steadily_fills_no_link_if_the_delay_changes(
+def test_an_application_that_writes_steadily_fills_no_link_if_only_the_delay_changes(
     tmp_path: Path, rtt_s: Callable[[float], float], together: int
 ) -> None:
     file = tmp_path / "writer.pcap"
@@ -98,7 +98,7 @@ def test_an_application_that_writes_steadily_fills_no_link_if_the_delay_changes(
 
 @pytest.mark.parametrize("congestion", ["cubic", "reno", "bbr"])
 @pytest.mark.parametrize("queue", [60, 200])
-def test_a_growing_queue_delivers_at_a_constant_rate(
+def test_while_a_queue_grows_data_arrives_at_a_constant_rate(
     tmp_path: Path, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "congestion": congestion}

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -26,6 +28,16 @@ def test_a_recording_has_columns_and_counts() -> None:
     assert int(delays.rtt_ns.mask.sum()) == 4
     assert (np.diff(delays.sent_ns) >= 0).all()
     assert delays.summary()["median_ms"] == pytest.approx(np.nanmedian(delays.rtt_s) * 1e3)
+
+
+@pytest.mark.parametrize("words", ["delays - --json", "replay - --json"])
+def test_a_recording_can_come_from_the_standard_input(words: str) -> None:
+    command = [sys.executable, "-m", "netspurt", *words.split()]
+    given = (DATA / "ping.txt").read_bytes()
+    done = subprocess.run(command, input=given, capture_output=True, check=True)
+    (found,) = json.loads(done.stdout)
+    (recording,) = found.get("recordings", [found])
+    assert (recording["sent"], recording["lost"]) == (240, 4)
 
 
 def test_the_arrays_of_delays_are_made_once_and_cannot_be_changed() -> None:
@@ -274,9 +286,7 @@ def test_the_error_for_ambiguous_dates_names_the_option_that_decides(
     assert "began 2024-11-10 10:11:12 local time" in " ".join(result.output.split())
 
 
-def test_a_note_that_many_recordings_have_is_printed_once(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_a_note_on_many_recordings_is_printed_once(netspurt: Command, tmp_path: Path) -> None:
     text = "time_s,rtt_ms\n" + "".join(f"{n},{20 + n}\n" for n in range(30))
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
@@ -293,7 +303,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
-def test_an_interrupt_stops_the_reading_of_a_long_file(tmp_path: Path) -> None:
+def test_an_interrupt_is_raised_before_a_long_file_has_been_read(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     file.write_text("rtt_ms\n" + "20.5\n" * 300_000)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

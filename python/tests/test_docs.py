@@ -91,7 +91,7 @@ LIVE = [
 @pytest.mark.parametrize(
     "path", [p for p in DOCUMENTS if p not in LIVE], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_commands_in_documents_print_what_is_shown(
+def test_commands_in_documents_print_what_the_documents_show(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     check_consoles(path, netspurt, tmp_path)
@@ -99,7 +99,7 @@ def test_commands_in_documents_print_what_is_shown(
 
 @pytest.mark.parametrize("path", LIVE, ids=lambda p: str(p.relative_to(ROOT)))
 @real_time
-def test_commands_in_real_time_print_what_is_shown(
+def test_commands_in_real_time_print_what_the_documents_show(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}

@@ -92,7 +92,7 @@ def test_panels_stand_four_in_a_row_and_have_the_same_y_axis() -> None:
     assert (len(alone.axes), alone.legends, alone.axes[0].get_title(loc="left")) == (1, [], "")
 
 
-def test_satellite_passes_have_gaps_and_only_the_first_twenty_have_numbers() -> None:
+def test_gaps_separate_satellite_passes_and_only_the_first_twenty_passes_have_numbers() -> None:
     each = [(np.array([n, n + 0.2, n + 0.4]), np.array([0.03, 0.02, 0.03])) for n in range(22)]
     (axes,) = draw_passes(each, 3 * 3600 + 1, title="path", start="noon").axes
     (line,) = axes.lines

@@ -77,7 +77,9 @@ def test_an_endless_sender_agrees_with_ns2_within_50_ms(queue: int, tick: float)
 
 
 @pytest.mark.parametrize(("queue", "tick"), MEASURED)
-def test_a_finite_transfer_takes_within_5_percent_of_ns2s_time(queue: int, tick: float) -> None:
+def test_the_time_of_a_finite_transfer_is_within_5_percent_of_ns2s_time(
+    queue: int, tick: float
+) -> None:
     """Compares a finite transfer with the times of ns-2's endless sender.
 
     In the finite transfer, the receiver delays the ACK of the last segment by up to 200 ms, because

@@ -91,7 +91,7 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
         ("test_estimators:Thrice:j=3", "`Thrice` cannot be made:"),
     ],
 )
-def test_an_invalid_text_is_one_clear_error(text: str, message: str) -> None:
+def test_an_invalid_text_raises_one_clear_error(text: str, message: str) -> None:
     with pytest.raises(ns.EstimatorError) as caught:
         ns.estimator(text)
     assert str(caught.value).startswith(message)
@@ -109,7 +109,7 @@ def test_every_algorithm_of_the_core_keeps_the_contract_of_estimators(name: str)
     ns.check_estimator(name).raise_if_failed()
 
 
-def test_a_class_is_named_by_module_or_file(tmp_path: Path) -> None:
+def test_the_text_of_an_estimator_may_name_its_class_by_module_or_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from test_estimators import Thrice\nclass Mine(Thrice): pass\n")
     for text in ("test_estimators:Thrice:k=2.5", f"{file}:Mine:k=2.5"):
@@ -128,7 +128,7 @@ def broken(**methods: Callable[..., object]) -> type[Thrice]:
     return type("Broken", (Thrice,), methods)
 
 
-#: A value that estimators of a class share, which the rules forbid.
+#: A value that all estimators of a class share. The rules forbid such a value.
 SHARED: list[float] = [0.1]
 
 

@@ -49,7 +49,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Run the case slower by the factor `times`. Return its events, at the instants / `times`."""
+    """Run the case slower by the factor `times`. Divide the instants of its events by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

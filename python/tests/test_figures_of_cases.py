@@ -34,7 +34,7 @@ T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 7: 2.3646, 9: 2.2622}
 def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, list[str]]]:
     """Return the table of cases of a sweep over one axis, and the axis with its labels.
 
-    `values` has, for each label of the axis, the numbers of its runs.
+    For each label of the axis, `values` has one number for each run.
     """
     labels = [label for label, runs in values.items() for _ in runs]
     repeats = [n + 1 for runs in values.values() for n in range(len(runs))]
@@ -63,7 +63,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
-def test_the_mean_of_five_runs_has_the_interval_of_student() -> None:
+def test_students_distribution_gives_the_interval_of_a_mean_of_five_runs() -> None:
     columns, order = cases({"a": FIVE})
     (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
     assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
@@ -74,7 +74,7 @@ def test_the_mean_of_five_runs_has_the_interval_of_student() -> None:
     assert row.mean.high - row.mean.value == pytest.approx(span, rel=1e-4)
 
 
-def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
+def test_the_interval_for_pairs_is_computed_from_their_differences() -> None:
     shifted = [value + shift for value, shift in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
     value, reach, verdict = difference({"old": FIVE, "new": shifted}, paired=True)
     assert value == pytest.approx(1.0)
@@ -82,7 +82,7 @@ def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
     assert verdict == "worse"
 
 
-def test_the_difference_of_two_groups_has_the_interval_of_welch() -> None:
+def test_welchs_method_gives_the_interval_of_the_difference_of_two_groups() -> None:
     """With variances of 1 and 4 in 5 runs each, there are (1 + 4)² / 17 · 4 degrees of freedom.
 
     This is about 5.88.
@@ -235,7 +235,7 @@ def test_a_baseline_may_be_given_in_any_spelling_of_its_number() -> None:
         compare(columns, "timeouts", "algorithm", order, paired=True, baseline="3")
 
 
-def test_a_measure_has_a_better_direction_or_the_caller_names_one() -> None:
+def test_if_a_measure_has_no_better_direction_the_caller_must_name_one() -> None:
     assert {direction(name, None) for name in LESS} == {-1}
     assert {direction(name, None) for name in MORE} == {1}
     assert not set(LESS) & set(MORE)

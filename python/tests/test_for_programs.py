@@ -20,8 +20,8 @@ from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
 
-#: Commands without `--json`, because they make a picture, a file or a stream, run a program, or
-#: always print JSON.
+#: Commands without `--json`. Each makes a picture, a file or a stream, or it runs a program, or it
+#: always prints JSON.
 NO_TABLE = {
     ("new",),
     ("plot",),
@@ -173,7 +173,7 @@ def test_a_file_that_is_no_recording_is_an_error_without_a_row(
     assert result.stderr.startswith("error: ")
 
 
-def test_bursts_and_lines_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
+def test_fitted_lines_and_bursts_of_long_delays_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     file = ROOT / "data" / "probe.jsonl"
     (data,), cells = both("delays", "lengths", file)
     same(data["lines"], cells)

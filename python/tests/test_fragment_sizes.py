@@ -47,8 +47,9 @@ print(json.dumps(told))
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     """Return the sizes of the fragments [B] into which Linux cuts datagrams of these lengths.
 
-    The number `limit` is the MTU [B]. The list `lengths` has the octets of data behind the IP
-    header. Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
+    The number `limit` is the MTU [B]. The list `lengths` has the number of octets behind the IP
+    header of each datagram. Protocol 253 is reserved for experiments (RFC 3692), so no program
+    answers.
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")
@@ -129,7 +130,9 @@ def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient_nearby
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("loss", [0.001, 0.003, 0.01, 0.03, 0.05])
 @pytest.mark.parametrize("limit", [125, 250, 400, 576, 1006, 1500])
-def test_the_closed_form_differs_by_at_most_one_packet(limit: int, loss: float, unit: int) -> None:
+def test_the_closed_form_differs_from_the_best_number_by_at_most_one_packet(
+    limit: int, loss: float, unit: int
+) -> None:
     """The closed form is a formula for the best number of packets of one segment under loss."""
     under = UnderLoss(SmallNet(limit, unit), loss)
     best = under.best_count()

@@ -153,7 +153,7 @@ def test_a_flow_beside_echo_probes_has_a_picture_of_sequence_numbers(
     assert {"bulk", "probe"} == set(segments["flow"].tolist())
 
 
-def test_an_incomplete_datagram_is_a_drop_without_a_link() -> None:
+def test_an_incomplete_datagram_is_a_drop_that_names_no_link() -> None:
     loss = {
         "links.line.loss": [{"nth": [2]}, "none"],
         "reassembly.timer": "5 s",

@@ -1,6 +1,6 @@
 """Tests how a capture shows that a link was full, and cases that only look like a full link.
 
-A link is full if it transmits all the time, so that it limits the rate of the sender.
+A link is full if it transmits all the time. Then it limits the rate of the sender.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_losses_that_make_cwnd_smaller_do_not_count_as_marks(tmp_path: Path) -> 
     assert marked_links(tables) == {}
 
 
-def test_a_receivers_capture_shows_a_full_queue_by_losses_at_constant_rate(
+def test_losses_at_a_constant_rate_show_a_full_queue_in_a_receivers_capture(
     overflowing: Path, netspurt: Command
 ) -> None:
     found = explain(overflowing / "b.pcapng")
@@ -111,7 +111,7 @@ def test_a_receivers_capture_shows_a_full_queue_by_losses_at_constant_rate(
     assert "Losses may have limited" not in words
 
 
-def test_a_receivers_capture_names_losses_at_a_varying_rate_as_the_limit(
+def test_losses_at_a_varying_rate_are_named_as_the_limit_in_a_receivers_capture(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
@@ -174,7 +174,7 @@ def test_losses_that_do_not_slow_the_sender_explain_no_rate(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_that_allow_the_constant_rate_are_a_possible_reason(
+def test_losses_that_allow_the_constant_rate_are_named_as_its_possible_cause(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.
@@ -193,10 +193,10 @@ def test_losses_that_allow_the_constant_rate_are_a_possible_reason(
     assert "policer" not in dataclasses.replace(limit, losses=single).sentence("connection 0")
 
 
-def test_connections_that_share_a_full_link_have_its_rate_together(
+def test_the_rates_of_connections_that_share_a_full_link_add_up_to_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    """The second transfer begins two seconds after the first transfer, and ends after it."""
+    """The second transfer begins two seconds after the first transfer, and ends later."""
     more = """
 tcp.congestion = "reno"
 [flows.y]
@@ -282,7 +282,7 @@ def test_a_path_whose_delay_varies_is_not_called_a_full_link(
     assert "so the delay of the path varied by itself" in explanation(netspurt, file)
 
 
-def test_only_a_window_without_its_scale_may_be_the_reason(
+def test_the_receive_window_may_explain_a_constant_rate_only_if_its_scale_is_unknown(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """At most 29,000 octets are outstanding, so a window of 28,000 must have a scale."""

@@ -52,8 +52,8 @@ LEVELS = {
 #: The mean delay of the ground leg [ms].
 GROUND_MS = 135.29
 
-#: The claims that are not reproduced, the claims of which only a weaker form (their shape) is
-#: reproduced, and the claims in which the paper contradicts itself.
+#: Three sets of claims: claims that are not reproduced, claims of which only a weaker form (their
+#: shape) is reproduced, and claims in which the paper contradicts itself.
 NOT_REPRODUCED = {
     *("s7.bulk.g1", "s7.fig5", "no-queue-no-spike"),
     *("pacing", "bad-fraction-order", "bad-thr-order"),
@@ -63,7 +63,7 @@ SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_each_contact_matches_the_separate_computation_in_length_round_trips_and_slope(
+def test_each_contact_has_the_length_the_round_trips_and_the_slope_of_a_separate_computation(
     name: str,
 ) -> None:
     paper = read_paper(KEY)
@@ -181,14 +181,14 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
 def test_pacing_makes_only_the_spikes_of_short_transfers_smaller(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
-    """Each value is the range of the round trips with pacing, divided by the range without it.
+    """Each value is the range of the round trips with pacing, divided by the range without pacing.
 
     The first value belongs to transfers of 200 segments.
     """
     assert verdicts["pacing"]["measured"] == pytest.approx([0.927, 1.014, 1.012], abs=0.001)
 
 
-def test_small_transfers_exceed_the_timer_only_where_round_trips_are_short(
+def test_round_trips_of_small_transfers_exceed_the_timer_only_where_the_delay_is_short(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["no-queue-no-spike"]["measured"] == 2
@@ -235,7 +235,9 @@ def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_a_long_queue_refutes_that_cwnd_grows_again_after_the_handoff(tmp_path: Path) -> None:
+def test_with_a_long_queue_the_claim_that_cwnd_grows_again_after_the_handoff_is_refuted(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / KEY
     shutil.copytree(ROOT / "papers" / KEY, folder)
     file = folder / "handoff.toml"
@@ -270,7 +272,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
 
 
-def test_a_whole_study_is_continued_and_read_by_the_check(
+def test_a_whole_study_is_continued_and_is_read_back_only_for_the_same_study(
     netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf = tmp_path / "shelf"

@@ -27,7 +27,7 @@ KEYS = [
 
 
 def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, str]:
-    """Return the random ends of a range for a key, and its unit.
+    """Return the random ends of a range for a key, and the unit of these ends.
 
     The range lies between 0 and 1 if the default is a ratio, or has no unit and is at most 1.
     Otherwise the range contains the default.

@@ -124,7 +124,9 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
         ([1.0, 2.0], 1.5, "at most 1"),
     ],
 )
-def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expected: str) -> None:
+def test_impossible_times_or_gains_of_a_density_are_refused(
+    stamps: list[float], gain: float, expected: str
+) -> None:
     with pytest.raises(ValueError, match=expected):
         density(np.array(stamps), gain)
 
@@ -174,7 +176,7 @@ def test_a_capture_at_the_sender_gives_the_queues_limit_within_one_packet(
 
 
 @pytest.mark.parametrize("limit", [5, 16, 64])
-def test_the_limit_is_exact_although_only_the_first_segments_meet_a_short_queue(
+def test_a_queues_limit_is_exact_although_only_the_first_segments_meet_a_short_queue(
     limit: int,
 ) -> None:
     """Only the first segments meet a short queue. Linux's receiver acknowledges them at once."""
@@ -201,7 +203,7 @@ spy = ["a"]
     assert found.rtt_s == pytest.approx(0.0262, abs=0.0002)
 
 
-def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip() -> None:
+def test_without_drops_no_limit_is_found_and_without_acks_no_round_trip_is_measured() -> None:
     run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
     trace = Trace.of(run.segments.where(node="source"))
     assert queue_limit(trace).packets is None
@@ -267,7 +269,7 @@ capture = true
 """
 
 
-def test_packets_of_both_directions_of_a_connection_have_their_kinds() -> None:
+def test_packets_of_both_directions_of_a_connection_get_the_right_kinds() -> None:
     run = ns.Scenario.parse(TWO_WAYS, "pages.toml").run()
     for node, direction in (("client", "forward"), ("server", "reverse")):
         seen = run.segments.where(node=node, flow="pages")
@@ -343,7 +345,7 @@ def test_a_capture_file_and_its_run_give_equal_listings_and_limits(
         assert len(outputs[0].splitlines()) > 100
 
 
-def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_can_list_a_part_of_a_flow_as_csv(netspurt: Command, tmp_path: Path) -> None:
     to_a_sink(8).save(tmp_path / "run")
     output = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
     assert output.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"

@@ -36,7 +36,7 @@ NEEDED = (
 
 
 def dropped(times: list[float]) -> set[int]:
-    """Return the numbers, from 0, of the frames that a link drops."""
+    """Return the numbers of the frames that a link drops. The first frame has the number 0."""
     flows = {
         f"n{number}": {
             "from": "a",

@@ -20,9 +20,9 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every sleeper report that it woke `late_s` too late [s].
+    """Make every sleeper report that it woke too late by `late_s` seconds.
 
-    No processor time goes to other machines.
+    Also pretend that no processor time goes to other machines.
     """
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
@@ -65,7 +65,7 @@ def test_a_test_that_failed_on_a_late_machine_runs_again_in_an_empty_folder(
     assert (HERE / "lateness.py").exists()
 
 
-def test_a_test_whose_machine_is_always_late_is_skipped_with_the_lateness(
+def test_on_a_machine_that_is_always_late_a_failed_test_is_skipped_with_the_lateness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     on_a_machine(0.05, monkeypatch)

@@ -23,7 +23,7 @@ TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{se
     ids=["server", "client"],
 )
 @pytest.mark.parametrize("beside", ["a", "b"])
-def test_explain_names_the_end_whose_application_made_the_other_end_wait(
+def test_netspurt_explain_names_the_end_whose_application_made_the_other_end_wait(
     tmp_path: Path, netspurt: Command, think: str, serve: str, end: str, beside: str
 ) -> None:
     more = TALK.format(think=think, serve=serve)

@@ -54,7 +54,7 @@ def explanation(netspurt: Command, file: Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_captures_at_both_ends_name_a_limiting_receive_window_and_its_rate(
+def test_in_captures_at_both_ends_a_limiting_receive_window_is_named_with_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL)
@@ -79,7 +79,7 @@ def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: 
         assert window_limits(found.tables) == []
 
 
-def test_fewer_losses_do_not_help_with_a_small_receive_window(
+def test_with_a_small_receive_window_the_text_does_not_advise_fewer_losses(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)
@@ -242,7 +242,7 @@ def test_octets_from_before_the_capture_do_not_count_as_lost(
 
     Two segments from before the capture and the first captured segment are lost and retransmitted.
     In a second capture, the original transmission of one more retransmitted segment is missing, but
-    later octets are there. Only this original counts as lost before the capture point.
+    the capture has later octets. Only this original counts as lost before the capture point.
     """
     flight = [(n / 1000, 0, 10_001 + 1000 * n, 1, ACK, 9000, 1000) for n in range(8)]
     answers = [(0.1 + n / 1000, 1, 1, 8001, ACK, 60_000, 0) for n in range(4)]
@@ -254,7 +254,9 @@ def test_octets_from_before_the_capture_do_not_count_as_lost(
     late = [one for one in flight if one[2] != 12_001]
     again = [*repair, (0.107, 0, 12_001, 1, ACK, 9000, 1000)]
     file.write_bytes(made_up([*late, *answers, *again, (0.21, 1, 1, 18_001, ACK, 60_000, 0)]))
-    assert "1 original never came to the capture point: lost between" in explanation(netspurt, file)
+    assert "1 original never came to the capture point: it was lost between" in explanation(
+        netspurt, file
+    )
 
 
 def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(

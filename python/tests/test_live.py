@@ -157,7 +157,7 @@ def test_doctor_lists_each_capability_with_its_state_or_reason(netspurt: Command
     assert all(data[name]["found"] for name in names)
 
 
-def test_run_refuses_kernel_endpoints_and_live_run_refuses_a_scenario_without_them(
+def test_the_command_run_refuses_kernel_endpoints_and_live_run_needs_them(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -428,7 +428,7 @@ sys.exit(3)
 """
 
 
-#: A server of the files in its folder, and a Python program that fetches one file from it.
+#: A server of the files in its folder, and a program that fetches one file from the server.
 SERVE = f"{sys.executable} -m http.server 8000"
 FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
 
@@ -564,7 +564,7 @@ def test_a_missing_command_ends_with_status_127_and_a_failed_server_with_125(
 
 
 @namespaces
-def test_a_command_that_the_scenarios_stop_ends_is_reported(
+def test_a_command_that_was_ended_by_the_scenarios_stop_is_reported(
     process: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "path.toml").write_text(PATH)
@@ -586,7 +586,9 @@ def test_a_scenario_that_captures_without_the_table_of_segments_is_refused(
     assert not (tmp_path / "r").exists()
 
 
-def test_a_shim_needs_a_known_timer_and_side(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_timer_or_side_of_a_shim_suggests_a_known_one(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     result = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")
     assert result.returncode == 2
@@ -617,7 +619,7 @@ tables = ["connections"]
 
 @namespaces
 @real_time
-def test_a_population_on_kernels_is_like_the_simulated_one(
+def test_a_population_on_the_kernels_tcp_agrees_with_the_simulated_population(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "web.toml").write_text(WEB)
@@ -647,7 +649,7 @@ def test_ends_with_equal_settings_share_a_line_that_names_them() -> None:
     assert len(command._given([end("from", "reno"), end("to", "cubic")])) == 2
 
 
-def test_a_note_names_the_sysctls_of_linux_default_that_differ_from_the_machines_own(
+def test_a_note_names_sysctls_that_the_machine_and_the_profile_linux_default_set_differently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = {"sack": "1", "rmem": "4096\t131072\t33554432", "congestion_control": "bbr"}

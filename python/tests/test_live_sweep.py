@@ -100,7 +100,7 @@ class Machine:
         self.late_ms = list(late_ms)
 
     def run_live(self, scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
-        """Simulate a scenario, and return the result as that of a live run."""
+        """Simulate a scenario, and return the result in the form of a live run."""
         late_ms = self.late_ms.pop(0)
         if late_ms is None:
             raise KeyboardInterrupt
@@ -248,7 +248,7 @@ def test_a_sweep_of_a_population_on_the_kernels_tcp_needs_the_option_live(
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 
 
-def test_the_error_for_a_live_run_without_a_kernel_names_endpoint(
+def test_the_error_for_a_live_run_without_a_kernel_names_the_key_endpoint(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")

@@ -56,7 +56,7 @@ def failing(**changes: Any) -> LiveReport:
         ),
     ],
 )
-def test_an_invalid_run_gives_every_reason(told: LiveReport, why: str) -> None:
+def test_all_reasons_why_a_run_is_invalid_are_given(told: LiveReport, why: str) -> None:
     assert told.why_not() == why
     last = verdict(told)[-1]
     assert last == f"Linux 6, : {f'INVALID: {why}' if why else 'valid'}"
@@ -67,7 +67,7 @@ def test_a_delivery_as_late_as_the_budget_is_no_failure() -> None:
     assert told.why_not() == ""
 
 
-def test_a_run_says_that_no_packet_crossed_the_path() -> None:
+def test_a_line_says_if_no_packet_crossed_the_path() -> None:
     some = report(late_ms=1)
     words = "No packet crossed the emulated path"
     assert words not in " ".join(verdict(some))
@@ -100,7 +100,9 @@ def test_lateness_and_drops_are_printed_with_units() -> None:
         (60.5, []),
     ],
 )
-def test_a_run_that_ended_with_its_flows_says_so(ended_s: float, says: list[str]) -> None:
+def test_a_line_says_that_a_run_ended_because_its_flows_had_ended(
+    ended_s: float, says: list[str]
+) -> None:
     run: Any = SimpleNamespace(stop_ns=round(ended_s * 1e9))
     assert _early(run, 60.0) == says
 
@@ -124,7 +126,7 @@ def test_ends_with_equal_settings_share_a_line(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give this machine two sysctls: its congestion control, cubic, and its receive buffers."""
+    """Give this machine two sysctls: a congestion control (cubic) and sizes of receive buffers."""
     folder = tmp_path / "net" / "ipv4"
     folder.mkdir(parents=True)
     (folder / "tcp_congestion_control").write_text("cubic\n")
@@ -172,14 +174,14 @@ DIFFERS = "linux-default differs from this machine's settings: "
         (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),
     ],
 )
-def test_settings_of_linux_default_that_differ_from_the_machines_values_are_reported(
+def test_settings_of_the_profile_linux_default_are_reported_if_the_machine_has_other_values(
     one: EndReport, says: str | None
 ) -> None:
     assert differences(one) == ([] if says is None else [says])
 
 
 @pytest.mark.usefixtures("machine")
-def test_ends_that_differ_in_the_same_way_share_a_line() -> None:
+def test_ends_that_differ_from_the_machine_in_the_same_way_share_a_line() -> None:
     reno = {"TCP_CONGESTION": "reno"}
     ends = [end("a", side, socket=reno) for side in ("from", "to")]
     assert differences(*ends) == [

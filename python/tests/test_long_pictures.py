@@ -86,7 +86,7 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_values_that_change_often_are_a_range_and_a_mean_without_zoom() -> None:
+def test_without_zoom_values_that_change_often_are_drawn_as_a_range_and_a_mean() -> None:
     """If `whole` is true, the picture is for a page, whose reader can zoom in."""
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
@@ -103,7 +103,7 @@ def test_values_that_change_often_are_a_range_and_a_mean_without_zoom() -> None:
     assert len(line.x) == 6000
 
 
-def test_a_page_shows_frequent_changes_as_a_range_until_zoomed(
+def test_a_page_shows_frequent_changes_as_a_range_until_the_reader_zooms_in(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100
@@ -169,7 +169,7 @@ def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run)
     assert box.x1 <= figure.bbox.x1
 
 
-def test_the_place_that_stands_for_zero_on_a_logarithmic_axis_is_read_as_zero(
+def test_a_point_at_the_zero_of_a_logarithmic_axis_is_described_with_the_value_zero(
     browser: Any, tmp_path: Path
 ) -> None:
     point = Points(label="none seen", ink="blue", x=np.array([0.001]), y=np.array([1.0]), size=6)

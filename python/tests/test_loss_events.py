@@ -41,7 +41,7 @@ def _lost(pattern: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _runs(pattern: str) -> list[int]:
-    """Return the numbers of lost probes in a row."""
+    """Return the length of each unbroken row of lost probes."""
     return [len(run) for run in pattern.replace(".", " ").split()]
 
 
@@ -60,7 +60,7 @@ def test_consecutive_losses_of_a_recording_are_one_event(patterns: list[str]) ->
         assert found.low <= found.value <= found.high <= 1
 
 
-def test_the_interval_of_events_of_several_sizes_is_that_of_fay_and_feuer() -> None:
+def test_fay_and_feuers_method_gives_the_interval_of_events_of_several_sizes() -> None:
     found = loss_share([_lost("x...." * 3 + "xxx" + "." * 482)])
     # The limits come from equations 2 and 4 of Fay and Feuer (1997), with the weights 1, 1, 1 and 3
     # over 500 probes. For the upper limit, one more event of weight 3 is added.
@@ -105,7 +105,7 @@ def test_the_lost_probes_of_a_removed_event_are_not_counted() -> None:
     ("share", "words"),
     [(0.0, "0 %"), (0.0049, "0.49 %"), (0.994, "99 %"), (0.995, "99.5 %"), (1.0, "100 %")],
 )
-def test_a_share_has_two_digits_or_three_digits_near_100_percent(share: float, words: str) -> None:
+def test_a_share_has_two_digits_but_near_100_percent_three_digits(share: float, words: str) -> None:
     assert percent(share) == words
 
 
@@ -232,14 +232,14 @@ def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, cou
     assert counts_events(measure) is counts
 
 
-def test_unseen_events_have_the_bound_of_garwood_or_of_clopper_and_pearson() -> None:
+def test_the_bound_on_unseen_events_comes_from_garwood_or_from_clopper_and_pearson() -> None:
     sent = np.full(40, 25.0)
     # Without events, Clopper and Pearson's upper limit p solves (1 - p)^n = 0.025, where n is the
     # number of packets of 40 repeats. Garwood's upper limit for no event is -ln 0.025.
     assert most_unseen("lost/sent", 0, sent, 40) == pytest.approx(1 - 0.025 ** (1 / 1000))
     assert most_unseen("lost", 0, np.ones(40), 40) == pytest.approx(-math.log(0.025) / 40)
     # All cases with the same seed form one repeat. They may have the same random draws, so 40 cases
-    # of 20 repeats count as 20.
+    # of 20 repeats count as 20 cases.
     halved = most_unseen("lost", 0, np.ones(40), 20)
     assert halved == pytest.approx(-math.log(0.025) / 20)
     # With events, the bound assumes that each unseen event changes a count or a ratio by at most
@@ -257,7 +257,7 @@ def test_unseen_events_have_the_bound_of_garwood_or_of_clopper_and_pearson() -> 
         ("lost/sent", [0, 0], 2),
     ],
 )
-def test_there_is_no_bound_if_events_cannot_be_counted_or_with_one_repeat(
+def test_there_is_no_bound_if_events_cannot_be_counted_or_if_there_is_only_one_repeat(
     measure: str, bottom: list[float], repeats: int
 ) -> None:
     assert math.isnan(most_unseen(measure, 0, np.array(bottom), repeats))
@@ -283,7 +283,7 @@ def test_the_needed_seeds_grow_with_the_square_of_the_relative_half_width(
     assert needed(difference, seeds) == expected
 
 
-def test_the_share_of_a_cause_is_its_mean_effect_over_all_orders() -> None:
+def test_the_share_of_a_cause_is_its_mean_effect_over_all_orders_of_the_causes() -> None:
     worth = np.random.default_rng(8).normal(size=16)
     causes = ["a", "b", "c", "d"]
 

@@ -95,7 +95,7 @@ def test_losses_are_not_the_limit_if_a_constant_rate_shows_a_full_link(
     assert len(full_links(tables)) == is_full
 
 
-def test_explain_names_losses_as_the_limit_with_and_without_the_option_connection(
+def test_netspurt_explain_names_losses_as_the_limit_with_and_without_the_option_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)
@@ -163,7 +163,7 @@ def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
 
 
 @pytest.mark.parametrize(("most", "counted"), [(15_000, (1000, 1000)), (1000, (100, 1000))])
-def test_segments_on_the_wire_count_if_offload_joined_them_in_the_capture(
+def test_if_offload_joined_segments_in_a_capture_the_segments_on_the_wire_are_counted(
     most: int, counted: tuple[int, int]
 ) -> None:
     none = {"connection": 0, "direction": "reverse", "data_packets": 0, "data_bytes": 0}
@@ -196,7 +196,9 @@ def events(*again: tuple[int, int | None, int, str]) -> list[int]:
 def test_packets_that_were_sent_before_the_first_repair_belong_to_one_loss_event() -> None:
     repairs = [(60 + 60 * n, 60 + 60 * n, 1000 * n, "fast") for n in range(4)]
     assert events(*repairs) == [0], "NewReno repairs one packet in each round trip"
-    assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], "sent after the first repair"
+    assert events(*repairs, (400, 60, 9000, "fast")) == [0, 4], (
+        "a packet that was sent after the first repair must begin another loss event"
+    )
 
 
 def test_successive_timeouts_and_the_go_back_n_after_them_are_one_loss_event() -> None:
@@ -210,13 +212,13 @@ def test_successive_retransmissions_of_a_syn_are_one_loss_event() -> None:
     assert events(*((1000 * n, 1000, 0, "syn") for n in range(1, 6))) == [0]
 
 
-def test_go_back_n_belongs_to_its_timeout_even_without_captured_originals() -> None:
+def test_go_back_n_belongs_to_its_timeout_even_if_the_originals_were_not_captured() -> None:
     back = [(700 + 100 * n, None, 1000 + 1000 * n, "go-back-n") for n in range(4)]
     assert events((600, None, 0, "rto"), *back) == [0]
     assert events(*back) == [0], "the timeout itself was not captured"
 
 
-def test_losses_whose_first_transmission_was_not_captured_are_joined_within_a_round_trip() -> None:
+def test_losses_within_a_round_trip_are_one_event_if_no_first_transmission_was_captured() -> None:
     assert events((100, None, 0, "fast"), (150, None, 1000, "fast"), (170, None, 2000, "fast")) == [
         0,
         2,

@@ -1,6 +1,7 @@
-"""Tests that shares of losses count loss events, and that advice on timers warns if these are few.
+"""Tests intervals of the share of losses, and warnings in the advice on timers.
 
-A loss event is several lost probes that are close together, or one lost probe alone.
+The intervals count loss events, and the advice warns if there are few of them. A loss event is
+several lost probes that are close together, or one lost probe alone.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
     assert f"{len(path)} probes, {len(path)} answered · " in printed
     echoes = ns.replay(ns.Delays.of([0.05] * 99, every=1.0), ["linux", "quic"])
     assert (
-        "No probe was lost (recordings that do not show losses: 1 of 2); half a loss is added."
+        "No probe was lost (recordings that do not show losses: 1 of 2); "
+        "the cost assumes half a loss."
     ) in " ".join(advise([replay, echoes]).paragraphs())
 
 
@@ -187,7 +189,7 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0].loss)
 
 
-def test_a_recording_in_which_one_outage_decides_cannot_decide(
+def test_if_the_choice_of_a_timer_depends_on_one_outage_the_recording_cannot_decide(
     tmp_path: Path, netspurt: Command
 ) -> None:
     """Of 122 losses, 120 are in one outage. Without it, the longest rto_min costs least."""
@@ -225,7 +227,7 @@ def test_a_recording_in_which_one_outage_decides_cannot_decide(
     assert printed.split("\n\n")[1].startswith("This recording cannot decide")
 
 
-def test_a_recording_whose_only_losses_are_one_outage_cannot_decide() -> None:
+def test_if_all_losses_are_in_one_outage_the_recording_cannot_decide_on_a_timer() -> None:
     """Without the outage, half a loss remains. Then the longer rto_min costs less."""
     rng = np.random.default_rng(3)
     rtt = 0.04 + rng.gamma(2, 0.004, 6000)
@@ -254,7 +256,9 @@ def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() 
     )
     without = 1000 * calm.cost(advice.pick).total.value
     assert f"Without the losses in outages {advice.pick} costs {without * 1000:.0f} ms" in caution
-    assert "Caution" not in " ".join(calm.paragraphs()), "a set share must give no caution"
+    assert "Caution" not in " ".join(calm.paragraphs()), (
+        "there must be no caution if the user sets the share"
+    )
     assert advice.losses is not None
     assert advice.losses.data()["in_outages"] == 102
     # In the first recording nine probes are lost in a row, which is too few for an outage. In the
@@ -289,7 +293,7 @@ def test_a_change_of_level_is_reported_with_the_command_that_shows_its_time(
     assert not quarter_words(ns.Delays.of([*steady[:90], *(steady[:90] + 0.03)]))
 
 
-def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
+def test_the_advice_says_which_timer_it_would_choose_without_the_largest_loss_event() -> None:
     advice = advise([ns.replay(with_event(lost_alone=1), ["quic", "linux"])])
     last = advice.elsewhere[-1]
     assert last.loss == pytest.approx(1 / 4900)

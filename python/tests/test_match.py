@@ -76,7 +76,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
             assert "did not come to receiver.pcapng" in text
             assert "From source.pcapng to receiver.pcapng data took " in text
             assert "finishes" not in text
-            assert "Both have the same events for" not in text
+            assert "Both show the same events for" not in text
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")
@@ -90,7 +90,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
         ('{ timeline = [["0 s", "22 ms"], ["1 s", "11 ms"]], between = "step" }', 22),
     ],
 )
-def test_the_least_round_trip_between_two_points_is_at_most_each_captured_one(
+def test_the_least_round_trip_between_two_points_is_not_longer_than_any_captured_round_trip(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
     """Data takes longer than a SYN. If the path varies, later ACKs may be faster than the SYN."""
@@ -126,7 +126,7 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     told = (
         f"{far} and {near} have 1 connection in common. It counts once, in the capture nearest to "
         "the end that retransmitted more. If both ends retransmitted equally often, the end that "
-        f"sent more data decides. Counted in {near}. See netspurt match."
+        f"sent more data decides. Here it was counted in {near}. See netspurt match."
     )
     assert said.count(told) == 1, said
     assert "in common" not in netspurt("explain", near).stdout
@@ -261,7 +261,7 @@ def test_a_connection_on_both_sides_of_an_address_translator_counts_once() -> No
     assert found((7, 9)) == []
 
 
-def test_the_sum_of_times_in_both_directions_ignores_the_clocks(
+def test_the_sum_of_times_in_both_directions_does_not_depend_on_the_clocks(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The second capture's clock is an hour ahead. Each direction takes 20 ms."""
@@ -305,7 +305,9 @@ def test_a_note_reports_packets_that_overlap_those_of_the_other_capture(
     assert not data["lengths_differ"]
     assert [data[n] for n in ("segments", "paired", "only_first", "only_second")] == [12, 11, 1, 0]
     assert "offload" not in netspurt("match", near, near).stdout
-    assert "offload" not in netspurt("match", near, short).stdout, "the data was lost"
+    assert "offload" not in netspurt("match", near, short).stdout, (
+        "offload must not be named if all data was lost"
+    )
 
 
 def test_a_connection_is_matched_through_an_address_translator(
@@ -394,7 +396,7 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     assert counted == len(explained.table("retransmissions")) > 0
 
 
-def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
+def test_if_two_captures_are_compared_the_sender_is_the_end_that_retransmitted_more(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The client sends most of the data, without losses. The server retransmits 100 octets."""
@@ -421,5 +423,5 @@ def test_two_captures_are_compared_for_the_end_that_retransmitted_most(
     assert "Of the 2 segments with data that passed" in told
     assert "1 (50.00%) did not come to" in told
     assert told.endswith(f"netspurt match {tmp_path}/client.pcap {tmp_path}/server.pcap`."), (
-        "the client's capture must come first, although the server is compared"
+        "the client's capture must come first, although the server counts as the sender"
     )

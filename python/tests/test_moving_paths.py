@@ -37,7 +37,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_scenarios_with_a_sweep_run_and_each_value_makes_a_scenario(
+def test_a_scenario_runs_without_its_sweep_and_is_valid_with_each_value_of_an_axis(
     path: Path,
 ) -> None:
     scenario = ns.load(path)
@@ -215,7 +215,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     waited = 5 - table.seconds("t_ns")[last]
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
-    assert "> at least: 1 request still waited at the end of the run" in result.stdout
+    assert "> means at least: 1 request still waited at the end of the run" in result.stdout
     # All 5 requests of this run get a reply before the run ends, so no time has a `>` before it.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
@@ -223,7 +223,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert "> " not in result.stdout
 
 
-def test_a_run_says_that_it_outlasts_the_file_of_its_link(
+def test_a_note_says_that_a_run_is_longer_than_the_file_of_its_link(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
@@ -267,7 +267,7 @@ dead = "0 s"
         ("43 s", ""),
     ],
 )
-def test_a_run_says_once_that_it_ends_before_outages_of_the_followed_file(
+def test_a_note_says_once_that_a_run_ends_before_outages_in_the_file_of_its_link(
     stop: str, told: str, netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
@@ -277,4 +277,4 @@ def test_a_run_says_once_that_it_ends_before_outages_of_the_followed_file(
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("after the end of the run") == bool(told)
     assert told in result.stderr
-    assert "--set stop='43 s' plays all" in result.stderr or not told
+    assert "--set stop='43 s' plays all outages" in result.stderr or not told

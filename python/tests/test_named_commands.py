@@ -1,4 +1,4 @@
-"""Tests that each command that a text names exists, and has the options that the text gives it."""
+"""Tests that the commands in our texts exist, and have the options that the texts give them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def files_with_texts(folder: str) -> Iterator[Path]:
 
 
 def named(text: str) -> list[str]:
-    """Return the commands that a text names between backticks, without the word `netspurt`.
+    """Return the commands between backticks in a text, without the word `netspurt`.
 
     In a comment or in a string of Python, a command may go on in the next line.
     """
@@ -77,7 +77,7 @@ def fault(line: str) -> str | None:
 
 
 @pytest.mark.parametrize("folder", [".", *FOLDERS])
-def test_every_command_that_a_text_names_exists(folder: str) -> None:
+def test_every_command_in_our_texts_exists(folder: str) -> None:
     files = sorted(files_with_texts(folder))
     assert files
     lines = [(file, line) for file in files for line in named(file.read_text())]

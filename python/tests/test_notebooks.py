@@ -152,7 +152,7 @@ def test_notebooks_show_sweeps_and_their_cases(cases: ns.Cases) -> None:
     base = ns.new_scenario()
     rows = [({"n": n}, base.replace({"stop": f"{n + 1} s"})) for n in range(100)]
     text = shown(Sweep.listed(rows, seeds=3, title=HOSTILE))
-    assert "300 cases: 3 runs each, paired" in text
+    assert "300 cases: 3 runs of each combination, paired" in text
     assert "8, 9, ..., 99" in text
 
 

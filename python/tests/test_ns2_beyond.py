@@ -1,6 +1,6 @@
 """Tests the packet that a sender of the simulator ns-2 sends beyond the end of its data.
 
-This packet is sent if ns-2's setting `bugfix` is off, and a third duplicate ACK comes after all
+This packet is sent if ns-2's setting `bugfix` is off and a third duplicate ACK comes after all
 data has been acknowledged. The packet has the size of a full packet.
 """
 

@@ -86,7 +86,7 @@ def test_the_cases_have_all_values_of_eight_settings() -> None:
     assert sum(1 for a in answers() if a.case["drops"]) > 100
 
 
-def test_every_case_that_counts_except_three_equals_ns2_packet_for_packet() -> None:
+def test_all_cases_that_count_except_three_equal_ns2_packet_for_packet() -> None:
     """The order and the round trips in ticks must be equal. Times may differ by at most 5 us."""
     parted = {number for number in differences() if answers()[number].tie != "delay"}
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
@@ -131,8 +131,8 @@ def test_the_seed_draws_the_first_five_stored_cases_again() -> None:
     assert [answer.case for answer in answers()[:5]] == first
 
 
-def test_a_wrong_minimum_rto_or_sender_changes_some_cases() -> None:
-    """Checks that the comparison finds another minimum RTO, and NewReno instead of Reno."""
+def test_a_wrong_minimum_rto_or_a_wrong_sender_changes_some_cases() -> None:
+    """Checks that the comparison finds a wrong minimum RTO, and finds NewReno in place of Reno."""
     clear = [a for n, a in enumerate(answers()) if a.tie != "delay" and n not in ROUNDED]
     floored = [a for a in clear if a.case["minrto"] == 0]
     wrong = [a._replace(case={**a.case, "minrto": 1}) for a in floored]

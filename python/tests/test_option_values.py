@@ -47,6 +47,10 @@ Reader = Callable[[Any], Any]
         (replay_options._share, " 0.01 ", 0.01),
         (replay_options._share, "0", 0.0),
         (replay_options._share, "100%", 1.0),
+        (options.port, "65535", 65535),
+        (options.port_or_any, "0", 0),
+        (options.number_from(0.5, example="3"), "0.5", 0.5),
+        (options.number_from(0, 2, example="1"), "2", 2.0),
         (_octets, "250", 250),
         (_octets, "1 kB", 1000),
         (_octets, "1KiB", 1024),
@@ -89,6 +93,13 @@ def test_the_text_of_an_option_is_read_in_its_unit(reader: Reader, text: str, va
         (replay_options._share, "%", "'%' is not a share"),
         (_octets, "1.5 B", "'1.5 B' is not a number of octets, such as 250 B"),
         (_octets, "5 ms", "'5 ms' is not a number of octets"),
+        (options.port, "0", "'0' is not a whole number from 1 to 65535, such as 5001"),
+        (options.port, "65536", "'65536' is not a whole number from 1 to 65535"),
+        (options.port_or_any, "1.5", "'1.5' is not a whole number from 0 to 65535"),
+        (options.number_from(2, example="3"), "1.9", "'1.9' is not a number of at least 2,"),
+        (options.number_from(2, example="3"), "inf", "'inf' is not a number of at least 2,"),
+        (options.number_from(2, 4, example="3"), "5", "'5' is not a number from 2 to 4, such as 3"),
+        (options.number_from(0, example="24"), "6h", "'6h' is not a number of at least 0,"),
         (_octets, "²", "'²' is not a number of octets"),
         (loss_share, "0", "'0' is not a loss above 0 and below 1, such as 0.01 or 1%"),
         (loss_share, "100%", "'100%' is not a loss above 0"),
@@ -168,7 +179,7 @@ def test_connections_are_counted_from_zero() -> None:
 
 
 def chosen(**given: Any) -> _Show:
-    """Return the options of a replay's output: those in `given`, and the defaults of all others."""
+    """Return the options of a replay's output: the options in `given`, and all other defaults."""
     flags = dict.fromkeys(("tune", "pool", "every", "details", "rfc889", "adaptation"), False)
     return _Show(**{"price": Price(), "versus": None, "form": Form(), **flags, **given})
 
@@ -244,7 +255,9 @@ def test_the_shown_settings_of_a_grid_are_spread_over_its_front() -> None:
         ("linux,nothing", ""),
     ],
 )
-def test_the_fix_for_several_timers_repeats_the_option_for_each(text: str, repeated: str) -> None:
+def test_the_advice_for_several_timers_repeats_the_option_for_each_timer(
+    text: str, repeated: str
+) -> None:
     assert _several(text) == repeated
 
 
@@ -256,7 +269,7 @@ def test_the_fix_for_several_timers_repeats_the_option_for_each(text: str, repea
         ((536, 552, 552, 552, 20), "536 + 3 x 552 + 20"),
     ],
 )
-def test_more_than_four_fragments_are_printed_as_first_plus_a_product_plus_last(
+def test_more_than_four_fragments_are_printed_as_the_first_plus_a_product_plus_the_last(
     cut: tuple[int, ...], text: str
 ) -> None:
     assert _parts(cut) == text

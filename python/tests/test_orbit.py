@@ -1,6 +1,6 @@
 """Tests the orbits of satellites, and the delays of paths over satellites.
 
-An element set is the numbers that describe an orbit. SGP4 is the published algorithm that computes
+An element set has the numbers that describe an orbit. SGP4 is the published algorithm that computes
 positions from an element set. A path connects stations, which are satellites and sites on the
 ground. A pass, or contact, is a time in which all stations of a path can see their neighbours. The
 swing of a pass is the difference between its longest and its shortest delay. The fit of a pass is a
@@ -76,7 +76,7 @@ REFUSED = {
 }
 
 
-def test_positions_are_the_published_ones_within_a_centimetre() -> None:
+def test_positions_differ_from_the_published_positions_by_less_than_a_centimetre() -> None:
     folder = verification()
     sets = list(published_sets((folder / "SGP4-VER.TLE").read_text()))
     states = published_states((folder / "tcppver.out").read_text())
@@ -123,7 +123,7 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     for which, one in zip(("least", "most"), chosen, strict=True):
         # The other program computes one position per second. So its contacts begin at most a second
         # too late, and they end at most a second too early. The range of its delays is a little
-        # smaller than ours.
+        # smaller than the range of our delays.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2
@@ -133,8 +133,8 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
 
 #: The results of an earlier computation with the same orbits. Each row begins with the smallest and
 #: the largest number of contacts. Two pairs follow: one for the contact with the smallest swing,
-#: and one for the contact with the largest. Each pair is the shortest and the longest round trip
-#: [ms].
+#: and one for the contact with the largest swing. Each pair has the shortest and the longest round
+#: trip [ms].
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),

@@ -66,7 +66,7 @@ def test_a_stream_writes_only_harmless_characters() -> None:
     assert HarmlessStream(stream).isatty()
 
 
-def test_colours_need_a_terminal_and_an_empty_variable_no_color(
+def test_colours_are_printed_only_in_a_terminal_and_only_if_the_variable_no_color_is_empty(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

@@ -83,7 +83,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def retransmitted(run: ns.Run) -> list[int]:
-    """Return what a flow sent and retransmitted, its timeouts, and when it finished [ns]."""
+    """Return four counts of a flow (of packets and of timeouts), and when it finished [ns]."""
     names = ("sent", "retransmissions", "timeouts", "spurious", "finished_ns")
     return [int(run.flows[name][0]) for name in names]
 
@@ -227,7 +227,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("broken", "why"), BROKEN)
-def test_an_error_in_a_method_names_class_method_and_line(
+def test_an_error_in_a_method_names_the_class_the_method_and_the_line(
     place: Path, netspurt: Command, broken: str, why: str
 ) -> None:
     changed = OWN.replace(
@@ -265,7 +265,7 @@ def test_an_error_in_a_method_names_class_method_and_line(
         ("rfc629", "no timer is called `rfc629`"),
     ],
 )
-def test_the_name_of_an_unknown_estimator_is_an_error_with_its_place(
+def test_the_error_for_an_unknown_estimator_names_its_place(
     place: Path, text: str, message: str
 ) -> None:
     with pytest.raises(ns.ScenarioError) as caught:
@@ -282,7 +282,7 @@ def test_the_name_of_an_unknown_estimator_is_an_error_with_its_place(
     ("code", "message"),
     [("class Own(:", "`own.py` is not Python"), ("import nothing_here", "cannot be run")],
 )
-def test_a_file_that_cannot_be_run_is_an_error_with_its_line(
+def test_the_error_for_a_file_that_cannot_be_run_names_the_line(
     place: Path, code: str, message: str
 ) -> None:
     (place / "own.py").write_text(f"\n{code}\n")

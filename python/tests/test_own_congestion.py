@@ -186,7 +186,7 @@ def test_a_run_folder_names_and_contains_the_code_that_set_the_cwnd(
         ("on_congestion", "return 1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_an_error_in_a_method_names_class_method_and_line(
+def test_an_error_in_a_method_names_the_class_the_method_and_the_line(
     place: Path, method: str, code: str, why: str
 ) -> None:
     start = f"    def {method}("
@@ -261,7 +261,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_openings_of_connections_round_trips_and_timeouts(
+def test_a_class_is_told_of_the_opening_each_round_trip_and_each_timeout_of_a_connection(
     place: Path,
 ) -> None:
     (place / "own.py").write_text(RENO + TELLS)
@@ -280,7 +280,7 @@ def test_a_class_is_told_of_openings_of_connections_round_trips_and_timeouts(
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 
-def test_a_kernel_that_only_receives_accepts_any_congestion_algorithm_of_the_sender() -> None:
+def test_if_the_kernel_only_receives_the_sender_may_use_any_congestion_algorithm() -> None:
     for text in ("westwood", "own.py:Reno"):
         values = {"flows.transfer.endpoint": ["model", "kernel"], CONGESTION: text}
         assert Scenario.parse(KERNEL).replace(values).kernel_flow == "transfer"

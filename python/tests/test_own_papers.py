@@ -213,7 +213,7 @@ over = { queue = { path = "links.line.queue", values = ["3 packets", "6 packets"
 """
 
 
-def test_errors_of_measuring_name_the_claim_and_the_measure(folder: Path) -> None:
+def test_errors_during_a_measurement_name_the_claim_and_the_measure(folder: Path) -> None:
     for right, wrong, why in [
         ("packet=1", "packet=one", "sends=2,3: invalid literal for int"),
         ("run=line packet", "run=lime packet", "no run in paper.toml is called 'lime'"),
@@ -307,7 +307,7 @@ def test_pictures_of_a_users_paper_never_replace_those_of_an_installed_paper(
     assert result.stdout == "", "an error about a picture comes before the report"
 
 
-def test_a_paper_is_named_by_its_key_or_its_folder(folder: Path) -> None:
+def test_a_paper_can_be_given_by_its_key_or_by_its_folder(folder: Path) -> None:
     own: Paper = read_paper(str(folder))
     assert (own.is_shipped, own.argument) == (False, str(folder))
     installed = read_paper("rfc2416")

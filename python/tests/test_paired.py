@@ -58,7 +58,7 @@ def test_runs_of_different_seeds_cannot_be_paired() -> None:
         pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")
 
 
-def test_runs_without_a_connection_that_is_complete_in_both_cannot_be_paired() -> None:
+def test_runs_can_be_paired_only_if_a_connection_is_complete_in_both_runs() -> None:
     scenario = ns.Scenario.parse(WEB).replace({"populations.web.most": 1})
     started = scenario.run().connections.seconds("opened_ns")[0]
     cut_off = scenario.replace({"stop": f"{1e3 * started + 1:.0f} ms"}).run()

@@ -15,7 +15,7 @@ def _pairs(first: list[float], second: list[float]) -> Pairs:
     return Pairs("web", (np.array(first), np.array(second)), (0, 0), 0)
 
 
-def test_a_duration_within_one_percent_of_the_first_counts_as_equal() -> None:
+def test_a_duration_counts_as_equal_if_it_is_within_one_percent_of_that_in_the_first_run() -> None:
     pairs = _pairs([100.0] * 5, [98.9, 99.0, 100.0, 101.0, 101.1])
     assert pairs.later.tolist() == [1, 3, 1]
     assert _pairs([], []).later.tolist() == [0, 0, 0]

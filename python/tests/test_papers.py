@@ -107,7 +107,7 @@ def test_where_the_document_has_a_mistake_a_run_gives_the_corrected_value(
     assert verdicts[name]["note"]
 
 
-def test_the_tick_decides_the_gain_of_a_start_with_four_packets(
+def test_the_gain_of_a_start_with_four_packets_depends_on_the_tick(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -120,7 +120,7 @@ def test_the_tick_decides_the_gain_of_a_start_with_four_packets(
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
+def test_the_command_prints_a_table_that_fits_in_a_narrow_terminal(
     netspurt: Command, tmp_path: Path
 ) -> None:
     result = netspurt("papers", "check", "rfc2416", columns=80)
@@ -249,7 +249,7 @@ def test_the_option_explain_shows_the_printed_words_and_marks_our_own_threshold(
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
-    # The text before the table says how many packets a start of four packets makes later.
+    # The text before the table says how many packets a start with four packets delays.
     assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in output
 
@@ -263,7 +263,7 @@ def test_the_option_explain_finds_a_claim_without_its_papers_key(netspurt: Comma
     assert "netspurt papers show rfc2416" in failed.stderr
 
 
-def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:
+def test_the_list_of_claims_fits_in_a_narrow_terminal(netspurt: Command) -> None:
     output = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
     assert max(len(line) for line in output) <= 80
     assert any("≪ 0.229 s" in line for line in output), "the sign ≪ must be printed"

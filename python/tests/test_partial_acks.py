@@ -29,7 +29,7 @@ receive_buffer = "2 MB" }
 
 
 def test_the_next_lost_segment_is_retransmitted_one_ack_after_the_partial_ack() -> None:
-    """Linux 6.18.44 sends nothing on the first partial ACK, and packet 31 on the next ACK.
+    """Linux 6.18.44 sends nothing on the first partial ACK, and sends packet 31 on the next ACK.
 
     The reason is proportional rate reduction (RFC 9937).
     """

@@ -137,7 +137,9 @@ def test_the_vantage_that_packets_show_replaces_the_vantage_that_the_handshake_s
     }
 
 
-def test_both_directions_within_one_host_were_captured_at_their_senders() -> None:
+def test_both_directions_of_a_connection_within_one_host_count_as_seen_beside_their_senders() -> (
+    None
+):
     ends = ["127.0.0.1", "127.0.0.53", "10.0.0.1", "10.0.0.1", "127.0.0.1", "10.0.0.1"]
     connections = _table(
         connection=[1, 1, 2, 2, 3, 3],
@@ -150,7 +152,7 @@ def test_both_directions_within_one_host_were_captured_at_their_senders() -> Non
     assert found == {(n, way): "sender" for n in (1, 2) for way in ("forward", "reverse")}
 
 
-def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage() -> None:
+def test_the_busiest_direction_has_the_most_data_and_octets_are_counted_for_each_vantage() -> None:
     connections = _table(
         connection=[1, 1, 2, 2, 3],
         direction=["forward", "reverse", "forward", "reverse", "forward"],
@@ -165,7 +167,7 @@ def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage()
 
 
 @pytest.mark.parametrize(("mean_s", "queue"), [(0.124, False), (0.125, True), (0.3, True)])
-def test_a_mean_round_trip_a_quarter_above_the_least_shows_a_queue(
+def test_a_mean_round_trip_of_at_least_1_25_times_the_shortest_one_shows_a_queue(
     mean_s: float, queue: bool
 ) -> None:
     assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
@@ -188,7 +190,7 @@ def test_round_trips_of_data_include_the_path_from_sender_to_capture() -> None:
     # A capture beside the receiver shows no round trips of data, so the row is not used.
     [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
 )
-def test_the_handshake_gives_the_round_trip_if_no_data_does(
+def test_if_no_data_shows_a_round_trip_the_handshake_shows_it(
     row: dict[str, object], beside: bool
 ) -> None:
     found = round_trip(row, _handshakes((50, 7)), beside=beside)

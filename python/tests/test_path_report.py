@@ -64,7 +64,7 @@ def test_the_rate_in_each_direction_is_twice_the_rate_that_round_trips_give() ->
     assert rate_text(line, "one-way", each_way("one-way")) == "28 kbit/s (25 kbit/s to 32 kbit/s)"
     flat = {"rate_bps": 28e3, "rate_bps_between": [25e3, None]}
     assert rate_text(flat, "round-trip", each_way("round-trip")) == "50 kbit/s or more each way"
-    # A line with slope zero gives no rate, but the confidence interval can have a lower end.
+    # A line with slope zero gives no rate, but the interval of the rate can have a lower end.
     level = {"rate_bps": None, "rate_bps_between": [25e3, None]}
     assert rate_text(level, "one-way") == "25 kbit/s or more"
     assert rate_text({"rate_bps": None, "rate_bps_between": [None, None]}, "one-way") == (
@@ -98,7 +98,7 @@ def test_bursts_are_named_by_the_numbers_of_their_first_and_last_probes() -> Non
 
 @given(st.lists(st.floats(1e-7, 100), min_size=1, max_size=60), st.integers(1, 25))
 @settings(max_examples=40, deadline=None)
-def test_a_printed_histogram_has_every_delay_and_few_enough_lines(
+def test_a_printed_histogram_has_every_delay_and_at_most_the_given_number_of_lines(
     delays: list[float], most: int
 ) -> None:
     histogram = Histogram()
@@ -122,7 +122,7 @@ def test_a_path_without_answers_has_no_delay_and_no_line() -> None:
     }
 
 
-def test_the_data_of_a_path_have_the_line_from_which_its_delays_were_made() -> None:
+def test_the_data_of_a_path_contain_the_line_from_which_the_test_made_the_delays() -> None:
     # A round trip takes 40 ms and 0.1 ms for each octet. An octet crosses the link of 160 kbit/s
     # twice, so the slope gives a rate of 80 kbit/s.
     octets = np.tile(np.arange(40, 257), 3)

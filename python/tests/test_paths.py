@@ -1,7 +1,7 @@
 """Tests the commands that analyse recordings (the delays of one path's probes).
 
-Some commands print a report, relate delays to lengths, or list bursts of long delays. Others invent
-surrogate recordings, or count the samples that a timer needs to adapt to a change.
+Some commands print a report, relate delays to lengths, or list bursts of long delays. Other
+commands invent surrogate recordings, or count the samples that a timer needs to adapt to a change.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_the_command_finds_two_known_lines_within_two_percent(
     assert parsed[0]["break_octets"] == 126
 
 
-def test_one_line_is_the_default_and_two_lines_that_fit_better_are_named(
+def test_by_default_one_line_is_fitted_and_a_better_fit_by_two_lines_is_named(
     netspurt: Command, two_lines: Path
 ) -> None:
     result = netspurt("delays", "lengths", two_lines)
@@ -74,7 +74,7 @@ def test_one_line_is_the_default_and_two_lines_that_fit_better_are_named(
     assert "less scatter: --break 126" in result.stdout
 
 
-def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
+def test_the_scatter_plot_has_both_lines_and_a_point_for_each_answered_probe(
     netspurt: Command, two_lines: Path
 ) -> None:
     (recording,) = ns.read_delays(two_lines)
@@ -91,7 +91,7 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
     assert out.stat().st_size > 10_000
 
 
-def test_the_scatter_also_has_points_for_late_answers() -> None:
+def test_the_scatter_plot_also_has_points_for_late_answers() -> None:
     rtt = [0.1, 0.2, 0.3, 0.4]
     recording = ns.Delays.of(rtt, wire_bytes=[40, 80, 120, 160])
 
@@ -122,7 +122,7 @@ def planted(tmp_path: Path, starts: np.ndarray) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="planted").save(tmp_path / "planted.csv")
 
 
-def test_every_planted_burst_is_listed_and_the_period_of_the_bursts_is_found(
+def test_every_invented_burst_is_listed_and_the_period_of_the_bursts_is_found(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(1)
@@ -173,7 +173,9 @@ def test_a_report_lists_all_bursts_and_can_be_repeated_exactly(
     assert first.count("█") > 60
 
 
-def test_a_probe_and_the_report_on_its_file_show_equal_histograms(netspurt: Command) -> None:
+def test_the_command_probe_and_the_report_on_its_file_show_equal_histograms(
+    netspurt: Command,
+) -> None:
     path = ROOT / "data" / "probe.jsonl"
     watch = Watch([])
     for line in path.read_text().splitlines()[:-1]:
@@ -211,7 +213,7 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_and_losses(
 
 
 def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_path: Path) -> None:
-    refused(netspurt("delays", "surrogate"), "name one of RFC 889's", "--mean and --cov")
+    refused(netspurt("delays", "surrogate"), "name a row of RFC 889's", "--mean and --cov")
     refused(netspurt("delays", "surrogate", "MIT"), "no row is called 'MIT'; the rows are DCN5")
     refused(netspurt("delays", "surrogate", "UCL", "--cov", "0.3"), "leave out --mean and --cov")
     words = ("--mean", "200ms", "--cov", "0.5", "--probes", "100", "--lost", "7")
@@ -226,13 +228,14 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
     assert made.wire_bytes.tolist() == ([40] * 10 + [256] * 10) * 5
 
 
-def test_adaptation_counts_the_samples_that_each_timer_needs(
+def test_the_option_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The timer `mills` of RFC 889 needs 2 samples at each change from 40 to 256 octets.
 
     The timer `mills-single` needs 4 samples. With the setting `by_length`, `mills` needs 2 samples
-    at the first change and none later. test_surrogate.py has the computation by hand.
+    at the first change and no samples at later changes. test_surrogate.py has the computation by
+    hand.
     """
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
@@ -252,7 +255,7 @@ def test_adaptation_counts_the_samples_that_each_timer_needs(
     assert table.splitlines()[4].split() == ["mills:by_length=true", "0", "(0", "..", "2)", "0"]
 
 
-def test_adaptation_needs_several_lengths_and_several_successive_probes_of_each_length(
+def test_the_option_adaptation_needs_several_lengths_and_several_probes_of_each_in_a_row(
     netspurt: Command, tmp_path: Path
 ) -> None:
     mixed = ns.Delays.of([0.1] * 6, wire_bytes=[40, 256] * 3).save(tmp_path / "mixed.csv")

@@ -38,7 +38,8 @@ S = 1_000_000_000
 @pytest.mark.parametrize(
     ("series", "ends", "log", "zero"),
     [
-        # The axis is logarithmic if the longest time exceeds 20 times the median, else linear.
+        # The axis is logarithmic if the longest time exceeds 20 times the median. Otherwise the
+        # axis is linear.
         ([[1.0, 1.0, 20.0]], (0.0, 21.0), False, None),
         ([[1.0, 1.0, 20.1]], (0.8, 26.13), True, None),
         # The longest time is compared with the smallest median, and not with the smallest value.
@@ -84,7 +85,7 @@ def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
         ([3], {"log": True}, (1.5, 6.0)),
     ],
 )
-def test_the_ends_of_an_axis_are_those_of_the_marks_with_a_margin(
+def test_the_ends_of_an_axis_come_from_the_marks_and_a_margin(
     values: list[float], scale: dict[str, Any], ends: tuple[float, float]
 ) -> None:
     own = np.array(values, dtype=float)
@@ -96,7 +97,7 @@ def test_the_ends_of_an_axis_are_those_of_the_marks_with_a_margin(
         assert found == pytest.approx(ends)
 
 
-def test_blocks_include_zero_and_a_line_of_one_point_is_a_dot() -> None:
+def test_an_axis_of_blocks_includes_zero_and_a_line_of_one_point_is_a_dot() -> None:
     three = np.array([5.0, 7.0])
     block = Blocks(label="", ink="red", left=three, right=three + 1, y=three)
     across, up = Picture((block,), Scale("y"), Scale("x")).ends
@@ -175,7 +176,7 @@ def changes(count: int, seed: int = 5) -> tuple[NDArray[np.float64], NDArray[np.
 @pytest.mark.parametrize(
     ("count", "whole", "banded"), [(400, False, 0), (401, False, 1), (900, True, 0)]
 )
-def test_more_than_400_changes_become_a_band_unless_all_are_wanted(
+def test_more_than_400_changes_become_a_band_unless_all_changes_are_wanted(
     count: int, whole: bool, banded: int
 ) -> None:
     t, values = changes(count)
@@ -187,7 +188,7 @@ def test_more_than_400_changes_become_a_band_unless_all_are_wanted(
         assert (line.label, line.x.tolist(), line.y.tolist()) == ("x", t.tolist(), values.tolist())
 
 
-def test_a_band_has_the_smallest_the_mean_and_the_largest_value_of_each_span() -> None:
+def test_a_band_shows_the_range_and_a_line_shows_the_mean_of_each_span() -> None:
     t, values = changes(500)
     band, line = steps("x", "red", (t, values), whole=False)
     assert isinstance(band, Band)
@@ -213,7 +214,7 @@ def few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def columns(values: NDArray[np.float64]) -> list[int]:
-    """Return the tenth of the range in which each value lies."""
+    """Return in which tenth of the range each value lies, from 0 to 9."""
     share = (values - values.min()) / np.ptp(values)
     return [min(int(10 * one), 9) for one in share]
 
@@ -257,7 +258,7 @@ def outages(draw: st.DrawFn) -> list[Outage]:
 
 @settings(max_examples=80, deadline=None)
 @given(outages(), st.one_of(st.none(), outages()))
-def test_dead_times_name_the_directions_that_have_an_outage_at_each_instant(
+def test_dead_times_show_at_each_instant_which_directions_have_an_outage(
     forward: list[Outage], reverse: list[Outage] | None
 ) -> None:
     back = None if reverse is None else Way(outages=reverse)

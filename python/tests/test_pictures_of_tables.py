@@ -32,7 +32,7 @@ def marked(shown: Picture, kind: type[Kind]) -> dict[str, Kind]:
 
 
 def queue(*every: dict[str, Any]) -> Table:
-    """Return a table `queue`. By default, a row is about the link `l`, forward."""
+    """Return a table `queue`. By default, a row is about the forward direction of link `l`."""
     default = {"t_ns": 0, "link": "l", "direction": "forward", "queue_packets": np.uint32(0)}
     return rows("queue", list(every), default)
 
@@ -50,7 +50,7 @@ def drops(*every: dict[str, Any]) -> Table:
     st.one_of(st.none(), st.integers(0, 12)),
     st.integers(0, 12),
 )
-def test_at_each_instant_of_a_view_the_state_is_that_of_the_last_change(
+def test_at_each_instant_of_a_view_the_last_change_until_then_gives_the_state(
     t_ms: list[int], start_ms: int | None, length: int
 ) -> None:
     states = queue(*({"t_ns": at * MS, "queue_packets": n} for n, at in enumerate(t_ms)))
@@ -90,7 +90,7 @@ def test_the_direction_with_more_acknowledged_octets_is_shown() -> None:
     assert direction_with_more(queue({})) is busier(Tables()) is None
 
 
-def test_a_direction_ends_with_its_last_ack_or_its_connection() -> None:
+def test_a_direction_ends_with_its_last_ack_or_with_the_end_of_its_connection() -> None:
     seen = segments({"flow": "c7"}, {"flow": "c7", "t_ns": 4000 * MS}, {"t_ns": 6000 * MS})
     done = flows({"finished_ns": 3000 * MS}, {"flow": "c7"})
     assert flow_end(Tables(done), "f", "forward") == 3.0
@@ -144,9 +144,9 @@ def test_a_drop_is_drawn_at_the_length_of_its_queue() -> None:
 
 def test_an_empty_queue_is_shown_only_if_its_link_is_named() -> None:
     run = Tables(queue(*lengths("l", 1, 0, 4)), drops())
-    with pytest.raises(ValueError, match=r"no queue had more than the packet in transmission in t"):
+    with pytest.raises(ValueError, match=r"no packet waited in a queue in t"):
         picture(run, "queue", View(end=2.0))
-    with pytest.raises(ValueError, match=r"transmission$"):
+    with pytest.raises(ValueError, match=r"queue$"):
         picture(Tables(queue(*lengths("l", 1, 0)), drops()), "queue")
     assert marked(picture(run, "queue", View(link="l", end=2.0)), Polyline)["l forward"].y[1] == 1
 
@@ -222,7 +222,7 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
     points = [(mark.label, mark.shape) for mark in shown.marks if isinstance(mark, Points)]
     assert points == [("retransmission", "dot"), ("spurious", "ring")]
     assert list(marked(picture(Tables(seen), "flows", View(flow="f , g")), Polyline)) == ["f", "g"]
-    with pytest.raises(ValueError, match="7 flows: a plot shows at most 6, each in a colour"):
+    with pytest.raises(ValueError, match="7 flows are too many: a plot shows at most 6"):
         picture(Tables(seen), "flows", View(flow="f,g,h,i,j,k,l"))
     with pytest.raises(ValueError, match="no flow has reverse data"):
         picture(Tables(seen), "flows", View(direction="reverse"))
@@ -238,7 +238,7 @@ def test_flows_are_drawn_in_falling_order_of_their_data_with_marks_of_retransmis
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), min_size=1, max_size=12))
-def test_octets_between_the_highest_sent_and_acknowledged_are_outstanding(
+def test_octets_between_the_highest_acknowledged_and_the_highest_sent_octet_are_outstanding(
     story: list[tuple[bool, int]],
 ) -> None:
     every = [
@@ -339,7 +339,9 @@ def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> 
     closed = marked(time_sequence(*STORY, ack(10 * MS, 401, kind="fin")), Polyline)["ACK"]
     assert closed.y.tolist() == [101, 401], "a segment with a FIN also acknowledges data"
     assert (shown.packet_bytes, shown.corner) == (100, "upper left")
-    assert bars["sent"].packet is None, "for packets of one size, octets give the numbers"
+    assert bars["sent"].packet is None, (
+        "if all packets have one size, the octets give their numbers"
+    )
 
 
 def test_packets_of_different_sizes_keep_their_numbers() -> None:

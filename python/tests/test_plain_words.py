@@ -32,7 +32,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return the arguments with which typer calls `explain_files`, or `None` if it does not."""
+    """Return the arguments with which typer calls `explain_files`, or `None` without a call."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:

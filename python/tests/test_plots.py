@@ -64,7 +64,7 @@ def test_every_kind_of_plot_is_drawn_within_the_view(start_run: ns.Run) -> None:
         assert 5.0 <= low <= high <= 30.0, kind
 
 
-def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> None:
+def test_the_error_for_an_impossible_plot_gives_the_reason(start_run: ns.Run) -> None:
     for view, says in [
         (View(flow="x"), "no flow in segments is called 'x'"),
         (View(node="r1"), "no spied node in segments is called 'r1'"),
@@ -114,7 +114,7 @@ def figure_functions() -> list[Any]:
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
             # Two kinds of functions are left out: `saved` and `root_figure` draw nothing, and the
-            # others draw several axes.
+            # other functions draw several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
@@ -303,7 +303,7 @@ def test_the_tick_for_a_duplicate_ack_has_the_height_of_a_packet(start_run: ns.R
     assert {float(np.ptp(tick[:, 1])) for tick in ticks.get_segments()} == {960.0}
 
 
-def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run) -> None:
+def test_packets_are_numbered_from_1_and_the_last_packet_may_be_short(short_run: ns.Run) -> None:
     axes = draw(short_run, "time-sequence").axes[0]
     (right,) = axes.child_axes
     ticks = right.yaxis.get_major_locator().tick_values(0, 43)
@@ -330,7 +330,9 @@ def test_queues_with_drops_or_many_packets_are_drawn_by_default(start_run: ns.Ru
     assert x_of(named["t1 reverse"])[0] == 2.0
 
 
-def test_a_queue_that_changes_too_often_is_a_band_around_its_mean(start_run: ns.Run) -> None:
+def test_a_queue_that_changes_too_often_is_drawn_as_a_band_around_its_mean(
+    start_run: ns.Run,
+) -> None:
     axes = draw(start_run, "queue").axes[0]
     ((band,), (mean, *_)) = axes.collections, axes.lines
     edges = np.asarray(band.get_paths()[0].vertices)[:, 1]
@@ -350,7 +352,7 @@ def test_an_option_that_does_not_apply_to_a_kind_is_refused(start_run: ns.Run) -
         View(start=8, end=5)
 
 
-def test_the_error_for_a_flow_at_the_wrong_node_names_the_right_one() -> None:
+def test_the_error_for_a_flow_at_the_wrong_node_names_the_right_node() -> None:
     text = """
         stop = "5 s"
         dumbbell = { pairs = 2, access = { rate = "9 Mbit/s" }, bottleneck = { rate = "1 Mbit/s" } }

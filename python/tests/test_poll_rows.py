@@ -1,4 +1,4 @@
-"""Tests polls without a network, and captures of two points that are matched.
+"""Tests polls without a network, and how captures from two points are matched.
 
 A poll fetches pages from sites at a fixed interval and writes a row about each fetch. `netspurt
 match` finds the segments that both captures have.
@@ -38,7 +38,7 @@ from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
         ("http://[2001:db8::1]:8080/x#part", "2001:db8::1", False, 8080, "/x"),
     ],
 )
-def test_the_url_of_a_site_says_its_host_port_and_page(
+def test_the_url_of_a_site_gives_its_host_its_port_and_its_page(
     url: str, host: str, secure: bool, port: int, page: str
 ) -> None:
     site = Site("a", url)
@@ -85,7 +85,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 SITES = tuple(Site(name, f"http://{name}.example/", "192.0.2.1") for name in "abc")
 
 
-def test_sites_are_staggered_over_the_interval(
+def test_fetches_of_the_sites_are_spread_evenly_over_the_interval(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(polling, "fetch_and_measure", clock.fetching(lambda *_: 1.0))
@@ -281,7 +281,7 @@ def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0
     return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
 
 
-def test_the_times_of_matched_segments_are_those_between_both_points(tmp_path: Path) -> None:
+def test_the_times_between_two_points_are_computed_from_matched_segments(tmp_path: Path) -> None:
     near = written(tmp_path / "near.pcap", EXCHANGE)
     far = written(tmp_path / "far.pcap", moved(EXCHANGE, 0.015, 0.012, clock_s=5.0))
     (found,) = match(near, far)
@@ -325,7 +325,7 @@ def pair(out_s: float, back_s: float, *, paired: int = 3) -> MatchedConnection:
         ([], None),
     ],
 )
-def test_swapped_captures_are_noticed_by_the_sum_of_both_directions(
+def test_the_sum_of_the_times_in_both_directions_shows_that_captures_are_swapped(
     found: list[MatchedConnection], says: str | None
 ) -> None:
     told = _swapped(found, Path("a b.pcap"), Path("c.pcap"))
@@ -392,7 +392,9 @@ def test_a_second_section_may_have_the_other_byte_order(tmp_path: Path) -> None:
     assert cut_off(file) == CutCapture(1, 24, 28)
 
 
-def test_the_median_time_is_over_segments_of_one_direction_only(tmp_path: Path) -> None:
+def test_the_median_time_of_a_direction_counts_only_segments_of_this_direction(
+    tmp_path: Path,
+) -> None:
     sent = [(0.1 + n / 100, 0, 1 + 500 * n, 1, ACK, 60_000, 500) for n in range(5)]
     near = written(tmp_path / "near.pcap", sent)
     late = np.array([0.010, 0.011, 0.050, 0.012, 0.013])

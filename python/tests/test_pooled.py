@@ -45,7 +45,7 @@ def test_json_written_in_parts_equals_the_text_of_the_standard_library() -> None
         "".join(json_parts({"rows": iter([{"a": float("nan")}])}))
 
 
-def test_the_rows_of_a_document_are_those_of_the_tables() -> None:
+def test_a_document_has_the_rows_of_the_tables() -> None:
     found = explain(CAPTURES / "tails-16-default-s1" / "sender.pcapng")
     told = document(found, None)
     for name in ("connections", "retransmissions"):
@@ -53,7 +53,7 @@ def test_the_rows_of_a_document_are_those_of_the_tables() -> None:
         assert list(told[name]) == found.table(name).records()
 
 
-def test_rows_read_one_value_at_a_time_equal_records() -> None:
+def test_rows_that_are_read_one_value_at_a_time_equal_the_records() -> None:
     table = rows("made", [{"n": 1, "t": "x"}, {"n": None, "t": "y"}], {"n": None, "t": ""})
     assert [dict(row) for row in table.each()] == table.records()
     assert table.records(["t"]) == [{"t": "x"}, {"t": "y"}]
@@ -108,7 +108,7 @@ def test_rows_of_the_same_direction_are_found_in_any_order() -> None:
     assert rows_of(wanted, known[:0]).tolist() == [-1, -1, -1]
 
 
-def test_the_vantages_of_rows_are_those_of_their_directions() -> None:
+def test_each_row_has_the_vantage_of_its_direction() -> None:
     """A vantage says where packets were seen: at the sender, at the receiver, or between them."""
     tables = explain(CAPTURES / "middles-03-reno-1998-s1" / "sender.pcapng").tables
     where = vantages(tables)
@@ -245,11 +245,11 @@ def test_a_table_that_is_read_in_blocks_has_all_its_rows(monkeypatch: pytest.Mon
     assert list(document(found, last)["connections"]) == table.records()[-2:]
 
 
-#: The captures that together have more connections than a block has rows.
+#: Captures that together have more connections than a block can have rows.
 _SEVERAL = ("16-default-s1", "02-acks-at-once-s1")
 
 
-def test_columns_with_equal_texts_share_the_list() -> None:
+def test_columns_with_equal_texts_share_one_list_of_texts() -> None:
     table = rows("made", [{"a": "x", "b": "y"}, {"a": "y", "b": "x"}], {"a": "", "b": ""})
     (codes, texts), (others, same) = table.coded("a"), table.coded("b")
     assert texts is same

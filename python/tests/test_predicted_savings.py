@@ -63,7 +63,7 @@ def waits(
     ("count", "app"),
     [(1500, 'reply = "6 kB", requests = 1'), (500, 'reply = "30 kB", requests = 4')],
 )
-def test_the_predicted_saving_is_that_of_a_linux_sender_with_the_lower_minimum(
+def test_the_predicted_saving_equals_that_of_a_linux_sender_with_the_lower_minimum(
     tmp_path: Path, count: int, app: str
 ) -> None:
     """Linux lowers rttvar only once a round trip, so short connections save less than long ones."""
@@ -77,7 +77,7 @@ def test_the_predicted_saving_is_that_of_a_linux_sender_with_the_lower_minimum(
     )
 
 
-def test_a_lower_minimum_is_tried_without_sack_although_new_data_followed_duplicate_acks(
+def test_without_sack_a_lower_minimum_is_examined_even_if_new_data_followed_duplicate_acks(
     tmp_path: Path,
 ) -> None:
     """New data on duplicate ACKs makes a wait shorter, but does not restart the timer."""

@@ -309,7 +309,7 @@ NAMED = [
         ({"A *": {"mean_ms": 20}}, None),
     ],
 )
-def test_names_give_kinds_of_runs_if_delays_rise_with_length_and_load(
+def test_the_kinds_of_runs_are_found_if_delays_rise_with_length_and_load(
     tmp_path: Path, changes: dict[str, dict[str, float]], value: str | None
 ) -> None:
     rows = [row | changes.get(str(row["name"]), {}) for row in NAMED]
@@ -337,7 +337,7 @@ def test_runs_from_another_host_are_not_compared_with_those_from_the_usual_host(
 
 
 @pytest.mark.parametrize(("efficiency", "value"), [(0.9, [21, 20]), (1, None)])
-def test_busy_and_quiet_means_count_only_if_busy_runs_are_less_efficient(
+def test_mean_delays_of_busy_and_quiet_runs_are_given_only_if_busy_runs_are_less_efficient(
     tmp_path: Path, efficiency: float, value: list[float] | None
 ) -> None:
     rows = [*NAMED[:3], NAMED[3] | {"efficiency": efficiency}]

@@ -34,7 +34,7 @@ def lines(folder: Path, *rows: dict[str, object]) -> Paper:
 # Rates.
 
 
-def test_a_rate_has_the_range_that_delays_rounded_to_a_millisecond_allow(tmp_path: Path) -> None:
+def test_the_range_of_a_rate_allows_for_delays_rounded_to_a_millisecond(tmp_path: Path) -> None:
     found = measured(lines(tmp_path, PLAIN, BENT), "line_rates", table="delays.csv", row="BENT")
     assert found.value == [10_000, 8000]
     # Each delay may be wrong by half a millisecond.
@@ -132,7 +132,7 @@ def test_ratios_of_delays_are_sorted_and_ends_of_ranges_count(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("others", "value"), [("1.9", [1.1, 1.2]), ("2", None)])
-def test_the_measure_flat_paths_needs_all_other_ratios_above_the_bound(
+def test_a_range_of_ratios_is_returned_only_if_all_other_ratios_exceed_the_bound(
     tmp_path: Path, others: str, value: list[float] | None
 ) -> None:
     ends = {"FLAT_1": (10, 12), "FLAT_2": (10, 11), "STEEP": (10, 20), "ASIDE": (10, 13)}
@@ -154,7 +154,7 @@ def test_the_measure_flat_paths_needs_all_other_ratios_above_the_bound(
     ("busy_256", "named"),
     [(399, "X"), (400, ""), (101, "X"), (100, ""), (50, "")],
 )
-def test_length_matters_more_if_its_factor_exceeds_that_of_load(
+def test_length_counts_more_than_load_if_it_changes_the_delay_by_a_larger_factor(
     tmp_path: Path, busy_256: float, named: str
 ) -> None:
     rows = [line("X-L", 100, 200, 8000), line("X-H", 100, busy_256, 8000)]
@@ -236,7 +236,7 @@ def test_the_rule_of_random_lengths_that_predicts_the_mean_better_is_returned(
 
 
 @pytest.mark.parametrize(("aside", "largest"), [("NONE", 10.0), ("PLAIN", 0.0)])
-def test_the_largest_error_of_predicted_means_omits_runs_set_aside(
+def test_runs_set_aside_do_not_count_in_the_largest_error_of_predicted_means(
     tmp_path: Path, aside: str, largest: float
 ) -> None:
     # The measure adds half a millisecond to the printed mean, because the paper cuts off digits.
@@ -303,7 +303,7 @@ def test_arithmetic_on_printed_numbers_has_the_expected_value(
     assert measured(paper_with(tmp_path), name, **arguments).value == pytest.approx(value)
 
 
-def test_the_measure_largest_printed_gain_also_returns_the_load(tmp_path: Path) -> None:
+def test_the_largest_printed_gain_is_returned_with_its_load(tmp_path: Path) -> None:
     gains = [(10, 9.5), (25, 23), (50, 38), (75, 8)]
     rows = [{"load_percent": load, "gain_percent": gain} for load, gain in gains]
     paper = paper_with(tmp_path, gains=rows)

@@ -194,9 +194,9 @@ def test_after_each_echo_probe_the_histogram_has_all_answers_so_far() -> None:
 
 
 class echo:  # noqa: N801 - used as a function
-    """An echo host on loopback, in a `with` statement that gives its port.
+    """Runs an echo host on loopback inside a `with` statement.
 
-    `words` are further options of `netspurt serve echo`.
+    The statement gives the host's port. `words` are further options of `netspurt serve echo`.
     """
 
     def __init__(self, *words: str) -> None:
@@ -269,7 +269,7 @@ def test_each_echo_probe_gets_a_printed_line_only_on_request(tmp_path: Path) -> 
     assert "--verbose prints a line for each echo probe, and --quiet prints none" in refused.stderr
 
 
-def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path) -> None:
+def test_after_an_interrupt_a_summary_of_the_finished_probes_is_printed(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
         words += ["--out", "cut.jsonl", "-v", "--calibrate", "0", "-n", "100000"]
@@ -511,14 +511,14 @@ def test_lengths_follow_the_given_rule() -> None:
 
 
 @real_time
-def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) -> None:
+def test_late_answers_and_duplicates_are_counted_separately_from_losses(tmp_path: Path) -> None:
     host = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     host.bind(("127.0.0.1", 0))
     host.settimeout(5)
 
     def answer() -> None:
         # The first packet is not an echo probe: it finds the first hop. Echo probes 1 to 4 follow.
-        # Probe 1 gets one answer, probe 2 gets two, probe 3 a late answer, and probe 4 no answer.
+        # Probe 1 gets one answer, probe 2 two answers, probe 3 a late answer, and probe 4 none.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":
@@ -544,7 +544,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
 @namespaces
 @pytest.mark.parametrize(("kind", "length"), [("icmp", 64), ("tcp", 40), ("udp", 256)])
 @real_time
-def test_probes_of_every_kind_are_whole_in_a_capture_and_as_long_as_asked_for(
+def test_probes_of_every_kind_are_whole_in_a_capture_and_have_the_requested_length(
     kind: str, length: int, tmp_path: Path
 ) -> None:
     near = f"""

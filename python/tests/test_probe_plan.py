@@ -123,7 +123,7 @@ def test_a_file_ends_after_a_number_of_echo_probes_or_after_a_time() -> None:
             _rotation(text)
 
 
-def test_the_task_of_a_plan_is_in_nanoseconds() -> None:
+def test_the_task_of_a_plan_has_its_times_in_nanoseconds() -> None:
     plan = Plan(
         "127.0.0.1",
         kind="udp",

@@ -20,7 +20,7 @@ from conftest import NETSPURT, ROOT
 
 
 def watched(kind: str, **more: str) -> Watch:
-    """Return the state after a run with the probes of data/probe.jsonl, as probes of this kind."""
+    """Return the state after a run with the probes of data/probe.jsonl, marked as this kind."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
     lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)
@@ -31,7 +31,7 @@ def watched(kind: str, **more: str) -> Watch:
 
 
 @pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_a_line_of_delay_against_length_needs_answers_as_long_as_probes(
+def test_delay_is_related_to_length_only_if_answers_are_as_long_as_probes(
     kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)
@@ -82,7 +82,7 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
 def test_the_summary_says_that_this_machines_kernel_made_the_delays() -> None:
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
-    assert "127.0.0.1 is this machine, so the delays are those of its own kernel" in text
+    assert "127.0.0.1 is this machine, so the delays show its own kernel and not a path" in text
 
 
 def test_adjacent_empty_bins_of_a_histogram_share_a_row() -> None:

@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_hops_ends_and_headers_without_a_file_print_no_line() -> None:
+def test_no_line_is_printed_about_a_hop_an_end_or_a_header_without_a_file() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -119,7 +119,7 @@ def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> N
     ]
 
 
-def test_the_heading_names_host_port_gateway_and_the_reason_for_an_unknown_noise_floor() -> None:
+def test_the_heading_names_host_port_and_gateway_and_says_why_the_noise_floor_is_unknown() -> None:
     path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
     about = header(
         host="far.example",
@@ -262,7 +262,8 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
         Hop(4, ("d",), 5, 5, 0.0095, 0.0095, -0.0005),
     ]
     _, head, *rows = _hop_table(found)
-    assert head.split() == ["hop", "who", "answered", "least", "median", "adds"]
+    columns = "hop  router or host  answered  least delay  median delay  adds"
+    assert head.split() == columns.split()
     cells = [row.split("  ") for row in rows]
     assert [cell.strip() for cell in cells[0] if cell] == [
         *("1", "a, b", "5/5", "2 ms", "3 ms", "2 ms")
@@ -321,7 +322,7 @@ def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) ->
     return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
 
 
-def test_sentences_on_timers_have_spurious_counts_and_extreme_mean_waits() -> None:
+def test_sentences_on_timers_give_spurious_counts_and_the_shortest_and_longest_mean_waits() -> None:
     algorithms = [about("one", 0, 2, 4.0), about("two", 3, 4, 2.0), about("six", 1000, 4, 2.4)]
     early, wait = _meaning(after(header()), algorithms)
     assert early == (

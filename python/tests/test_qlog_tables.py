@@ -148,7 +148,7 @@ def test_a_pure_ack_is_never_reported_as_lost(tmp_path: Path) -> None:
     assert lost["header"]["packet_number"] == 70
 
 
-def test_a_metric_is_written_once_per_instant_when_it_changes(tmp_path: Path) -> None:
+def test_a_metric_that_changes_is_written_once_per_instant(tmp_path: Path) -> None:
     timer = [
         {"t_ns": 0},
         {"t_ns": 2 * MS, "srtt_ns": 40 * MS, "rttvar_ns": 20 * MS},
@@ -207,8 +207,9 @@ def test_a_vantage_point_without_tables_of_the_sender_has_only_packets(tmp_path:
     assert [name for _, name, _ in told] == ["packet_sent"]
 
 
-#: Packets of a node in order. A packet has its kind, and the octet after its data or the number it
-#: acknowledges. Packets 0 and 1 have the same instant, packets 2 and 3 have the next, and so on.
+#: Packets of a node in order. Each packet has its kind and a number: that of the octet after its
+#: data, or that of the octet that it acknowledges. Packets 0 and 1 have the same instant, packets 2
+#: and 3 have the next instant, and so on.
 Story = list[tuple[str, int]]
 
 

@@ -151,8 +151,8 @@ def test_a_resolved_scenario_has_the_values_that_were_set_and_resolves_to_itself
 
 # Grids.
 
-#: The lowest value of an axis of a grid, the highest minus the lowest value, and the number of
-#: values.
+#: The lowest value of an axis of a grid, the highest value minus the lowest value, and the number
+#: of values.
 STEPS = st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(2, 7))
 
 

@@ -86,11 +86,12 @@ over.delay = { path = "links.path.delay", from = "5 ms", to = "80 ms", draw = tr
         labels = [value(row["group"][axis]) for row in json.loads(shown.stdout)]
         assert len(labels) == 30
         assert labels == sorted(labels)
-    assert "30 cases: 30 runs each, paired; each run draws p, delay" in (
+    assert "30 cases: 30 runs of each combination, paired; each run draws p, delay" in (
         netspurt("sweep", "status", "own").stdout
     )
     (part,) = sweep_section(open_sweep(tmp_path / "own"), "own").parts
-    assert "30 cases: 30 runs each, paired; each run draws p, delay." in part.words
+    varied = "30 runs of each combination, paired; each run draws p, delay"
+    assert f"30 cases: {varied}." in part.words
     assert "Only drawn values vary, so there are no groups to compare." in part.notes
 
 
@@ -184,7 +185,9 @@ def test_the_percentiles_of_completion_times_are_those_of_all_flows(tmp_path: Pa
     assert np.ma.getmaskarray(case["completion_ns_p99"]).all()
 
 
-def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_path: Path) -> None:
+def test_a_run_counts_the_packets_that_overtook_other_packets(
+    netspurt: Command, tmp_path: Path
+) -> None:
     text = PATHS.partition("[sweep]")[0].replace("loss =", "# ")
     moved = 'order = "overtaking"\nreorder = { probability = 0.1, by = "30 ms" }\n[flows.x]'
     file = tmp_path / "over.toml"

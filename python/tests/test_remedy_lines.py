@@ -59,7 +59,7 @@ def test_an_outage_is_shown_if_only_the_last_ack_of_several_retransmissions_arri
     assert "the original had arrived, so retransmissions were spurious" not in output
 
 
-def test_retransmissions_reported_one_by_one_show_a_delay_and_no_outage(
+def test_retransmissions_that_acks_report_one_by_one_are_not_called_an_outage(
     netspurt: Command, tmp_path: Path
 ) -> None:
     link = 'rate = "20 Mbit/s", delay = "20 ms"'

@@ -23,10 +23,11 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer over a path without losses, where 2 % of the packets overtake others.
+    """Simulate a transfer over a path on which 2 % of the packets overtake other packets.
 
-    The path delays the other 98 % by 6 ms. The packets of a burst leave 30 µs apart. So a packet
-    overtakes up to 200 others. The captures `a` and `b` are beside the sender and the receiver.
+    The path loses nothing. It delays the other 98 % by 6 ms. The packets of a burst leave 30 µs
+    apart. So a packet overtakes up to 200 other packets. The captures `a` and `b` are beside the
+    sender and the receiver.
     """
     link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
     folder = tmp_path_factory.mktemp("reordered")

@@ -267,7 +267,7 @@ def test_the_picture_of_a_front_names_at_most_twenty_of_two_hundred_timers() -> 
     assert {label.removesuffix(" (none seen)") for label in named} <= {
         algorithm.estimator for algorithm in many.front()
     }
-    assert f"{200 - len(named)} others" in labels
+    assert f"{200 - len(named)} other timers" in labels
     first = many.algorithms[0].estimator
     shown_labels = [mark.label for mark in pareto(many, first).marks if isinstance(mark, Points)]
     assert sum(label.startswith("fixed") for label in shown_labels) <= 20
@@ -285,7 +285,9 @@ def test_a_histogram_counts_every_delay_and_the_timer_of_every_probe_once(replay
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
 
 
-def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> None:
+def test_points_below_the_diagonal_of_a_scatter_plot_are_spurious_retransmissions(
+    replay: Replay,
+) -> None:
     handles = shown(axes_of(replay, "scatter"))
     known = ~np.isnan(replay.delays.rtt_s)
     diagonal = points(handles["timer = delay"])
@@ -298,7 +300,9 @@ def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_is_drawn_by_spurious_share_and_mean(replay: Replay) -> None:
+def test_the_picture_of_a_front_shows_the_spurious_share_and_the_mean_of_each_timer(
+    replay: Replay,
+) -> None:
     axes = axes_of(replay, "pareto")
     handles = shown(axes)
     front = {algorithm.estimator for algorithm in replay.front()}

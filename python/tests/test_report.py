@@ -1,7 +1,7 @@
 """Tests the content of a report's page without a browser.
 
 A report is one page of HTML about runs, captures or recordings. Its payload holds the numbers of
-the pictures as text. Thinning leaves out marks of a picture that has too many.
+the pictures as text. If a picture has too many marks, thinning leaves some of them out.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_times_in_whole_nanoseconds_are_whole_numbers_in_a_payload(times: list[i
     assert decoded(payload.told(), payload.text())[place].tolist() == seconds.tolist()
 
 
-def test_the_difference_of_close_columns_takes_one_byte_for_each_value() -> None:
+def test_a_column_stored_as_differences_from_a_close_column_takes_one_byte_for_each_value() -> None:
     payload = Payload()
     low = np.cumsum(np.arange(1, 1000) ** 2.0)
     first = payload.add(low)
@@ -163,11 +163,11 @@ def test_a_page_first_says_when_transfers_finished(early: Path, netspurt: Comman
     ]
     netspurt("run", "requests", "--set", "stop='300 ms'", "--out", "cut")
     assert answers("cut")[0].startswith("The run stopped after 300 ms, before the requests ended.")
-    longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "patient")
+    longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "one-second")
     netspurt("run", "early-timeout", *longer)
-    first, *_ = answers(early, "patient")
+    first, *_ = answers(early, "one-second")
     assert first == (
-        "transfer: patient finishes first, after 22.089 s; early finishes after 50.110 s "
+        "transfer: one-second finishes first, after 22.089 s; early finishes after 50.110 s "
         "(2.27 times as long)."
     )
 
@@ -192,7 +192,7 @@ def test_the_page_loads_nothing_from_elsewhere(early: Path, netspurt: Command) -
     assert all((Path.cwd() / link).exists() for link in links)
 
 
-def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
+def test_names_from_other_people_cannot_become_markup(tmp_path: Path) -> None:
     name = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e"
     one = Picture(
         (Polyline(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name)
@@ -207,7 +207,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points as packets have them: x is a time with jitter [s], y is a number of octets."""
+    """Return points like those of packets: x is a time with jitter [s], y is a number of octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -380,7 +380,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(set(looks)) == len(looks) == 5
 
 
-def test_two_runs_are_side_by_side_with_the_first_difference_from_netspurt_compare(
+def test_two_runs_are_side_by_side_with_the_first_difference_that_netspurt_compare_finds(
     early: Path, netspurt: Command
 ) -> None:
     changes = {"flows.transfer.tcp.rto.min": "1 s"}
@@ -442,7 +442,7 @@ def test_the_page_of_a_run_without_losses_says_that_nothing_was_lost(netspurt: C
     assert "No packet was lost." in text
 
 
-def test_a_page_has_the_timers_of_its_replay_or_of_the_option_estimator(
+def test_a_page_has_the_timers_of_its_replay_or_those_that_the_user_names(
     netspurt: Command,
 ) -> None:
     ping = ROOT / "data" / "ping.txt"
@@ -594,7 +594,9 @@ def test_the_page_of_a_population_has_its_durations_and_links(netspurt: Command)
     assert rows_of(text, "Links")
 
 
-def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
+def test_the_timer_of_a_closed_connection_is_drawn_to_the_end_of_the_connection(
+    tmp_path: Path,
+) -> None:
     folder = ns.load("sites").run().save(tmp_path / "sites")
     explained = explain(next(folder.glob("*.pcapng")), segments=True)
     connections = explained.table("connections")

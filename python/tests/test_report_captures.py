@@ -156,7 +156,7 @@ def _limited(folder: Path) -> Path:
     return file
 
 
-def test_a_capture_beside_the_receiver_says_what_it_cannot_show(
+def test_the_page_of_a_capture_beside_the_receiver_says_what_the_capture_cannot_show(
     tmp_path: Path,
 ) -> None:
     run = ns.load("slow-download").replace({"record.spy": ["far"]}).run().save(tmp_path / "far")

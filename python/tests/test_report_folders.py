@@ -175,7 +175,7 @@ def test_a_folder_of_recordings_has_one_title_and_a_list(netspurt: Command) -> N
     assert text.count("<h2>") == 4
 
 
-def test_many_subjects_have_a_list_of_contents(netspurt: Command) -> None:
+def test_a_page_on_many_subjects_has_a_list_of_contents(netspurt: Command) -> None:
     ping = (ROOT / "data" / "ping.txt").read_text()
     names = [f"{n}.txt" for n in range(5)]
     for name in names:

@@ -105,7 +105,7 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
         marks = picture(run, kind).marks
         assert any("dead" in mark.label for mark in marks)
     assert len(calls) == 1
-    # If a caller changes the returned timelines, the run keeps its own.
+    # If a caller changes the returned timelines, the run keeps its own timelines.
     run.timelines().clear()
     assert run.timelines()
 

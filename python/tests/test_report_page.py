@@ -259,7 +259,9 @@ def test_the_pointer_shows_only_times_of_segments_and_drops(
     assert times <= known | drops
 
 
-def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, page_of_one: Path) -> None:
+def test_buttons_keys_the_wheel_and_the_pointer_change_the_shown_time(
+    browser: Any, page_of_one: Path
+) -> None:
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
     from selenium.webdriver.common.keys import Keys
@@ -631,7 +633,7 @@ def test_names_are_whole_in_a_narrow_window(browser: Any, tmp_path: Path) -> Non
     assert browser.execute_script(script) == [[], True]
 
 
-def test_commands_in_sentences_are_code(tmp_path: Path) -> None:
+def test_commands_in_sentences_are_marked_as_code(tmp_path: Path) -> None:
     words = "Run `netspurt run x` again."
     rows = Rows("Empty", ("a",), [], empty=words)
     part = Part("one", answer=words, words=[words], lines=[words], notes=[words], tables=[rows])

@@ -176,7 +176,7 @@ def test_programs_are_reported_with_the_way_in_which_they_ended(
     assert list(told_programs(with_programs(**values))) == words
 
 
-def test_the_page_of_a_run_without_programs_mentions_none() -> None:
+def test_the_page_of_a_run_without_programs_mentions_no_programs() -> None:
     run = made_run(connections=table(flow=["x"]))
     for live in (None, SimpleNamespace(programs=None)):
         run.live = live
@@ -184,7 +184,7 @@ def test_the_page_of_a_run_without_programs_mentions_none() -> None:
         assert connections(run) is None
 
 
-#: Columns of the table of connections: one with the time of its SYN, and one without.
+#: Columns of the table of connections. The time of the SYN is known for only one connection.
 CONNECTED: dict[str, list[Any]] = {
     "flow": ["c1", "c2"],
     "syn_s": [1.5, NAN],

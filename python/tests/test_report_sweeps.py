@@ -50,7 +50,7 @@ def test_the_page_of_a_sweep_begins_with_the_best_value_of_each_axis(section: Se
     assert best
     assert re.search(r"Cannot be told apart from stack = linux-sfr: .*linux\.", part.answer)
     assert re.search(r"Worse: reno, .*rack\.", part.answer)
-    varied = "tail (4), stack (10), 3 runs each, paired; each run draws delay"
+    varied = "tail (4), stack (10), 3 runs of each combination, paired; each run draws delay"
     assert part.words[0] == f"120 cases: {varied}."
     assert "Nothing is random." in part.words
 
@@ -156,8 +156,8 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(script) == [0, 0, 0, 0, 0]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    # In a narrow window, the first tables scroll sideways, with a scroll bar, and the page does
-    # not.
+    # In a narrow window, the first tables have a scroll bar and scroll sideways. The page does not
+    # scroll sideways.
     opened(browser, file, 400)
     assert min(browser.execute_script(script)[:3]) > 0
     bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"
@@ -182,7 +182,7 @@ CERTAIN = {
 }
 
 
-def test_the_page_of_a_sweep_without_randomness_agrees_with_sweep_compare(
+def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command_sweep_compare(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(CERTAIN)), str(tmp_path / "own"))
@@ -231,7 +231,7 @@ def test_a_sweep_is_not_exact_if_an_axis_has_random_losses(
     assert is_exact(folder, folder.read()) == exact
 
 
-def test_all_pictures_of_an_axis_sort_their_dots_like_the_first(tmp_path: Path) -> None:
+def test_all_pictures_of_an_axis_sort_their_dots_like_the_first_picture(tmp_path: Path) -> None:
     values = {
         "stop": "60 s",
         "sweep": {
@@ -257,7 +257,7 @@ def test_all_pictures_of_an_axis_sort_their_dots_like_the_first(tmp_path: Path) 
     assert next(iter(orders))[-1] == best, "the best value must be at the top"
 
 
-def test_labels_of_a_picture_with_two_axes_follow_their_mean_figures() -> None:
+def test_labels_of_a_picture_with_two_axes_are_sorted_by_their_mean_figures() -> None:
     values = {("a", "x"): 1.0, ("a", "y"): 9.0, ("b", "x"): 5.0, ("b", "y"): 2.0}
     figures: Figures = {labels: Interval.without(value) for labels, value in values.items()}
     assert _best_first(figures, "completion_ns_mean") == ["b", "a"]

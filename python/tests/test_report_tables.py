@@ -121,7 +121,7 @@ def test_a_loss_is_listed_if_a_retransmission_timer_began_its_repair(
 
 
 @pytest.mark.parametrize(("acked", "told"), [(2000, []), (1999, ["never"]), (0, ["never"])])
-def test_a_loss_without_a_retransmission_was_never_repaired_unless_its_data_is_acknowledged(
+def test_a_loss_without_a_retransmission_counts_as_repaired_only_if_its_data_is_acknowledged(
     acked: int, told: list[str]
 ) -> None:
     rows = missed(run_of([FIRST, SECOND], [1], acked=acked))
@@ -365,7 +365,7 @@ def test_the_title_of_a_page_names_three_headings_at_most(headings: str, title: 
     assert (f"<h2>{headings[0]}</h2>" in text) == (len(headings) > 1)
 
 
-def test_sections_within_a_folder_lead_back_to_it() -> None:
+def test_sections_within_a_folder_have_a_link_back_to_the_list_of_the_folder() -> None:
     text = page(sections("F", "x", "G", "y", within="xy"), "/o/p.html")
     assert "<title>F · G" in text
     back = re.findall(r'<a href="#(part-\d)">Back to the list</a>', text)

@@ -245,8 +245,8 @@ def test_the_note_on_the_gain_of_most_paths_has_the_counts_of_the_verdicts(
         assert f"{counts[verdict_of_run]} {words}" in told["note"], counts
 
 
-#: The rows of RFC 889's table of delays whose simulated path does not give the printed delays
-#: within 5 %, each with its largest error [%].
+#: Rows of RFC 889's table of delays, each with its largest error [%]. On the simulated path of such
+#: a row, a delay differs from the printed delay by more than 5 %.
 FAR = {"BERK": 9.1}
 
 
@@ -292,18 +292,23 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     netspurt: Command,
 ) -> None:
     result = netspurt("papers", "path", "rfc889", "UCL")
-    assert result.stdout == "ucl.toml: its line ends agree with the row UCL within 0.2 %\n"
+    assert (
+        result.stdout
+        == "ucl.toml: the delays at its line ends agree with the row UCL within 0.2 %\n"
+    )
     assert netspurt("run", "ucl.toml", "--out", "ucl").returncode == 0
     (data,) = json.loads(netspurt("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
     assert data["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
     far = netspurt("papers", "path", "rfc889", "BERK", "--out", "b.toml")
-    assert "the closest path to BERK; its line ends differ by up to 8.9 %" in far.stdout
+    assert (
+        "the closest path to BERK; the delays at its line ends differ by up to 8.9 %" in far.stdout
+    )
     refused(netspurt("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
     refused(netspurt("papers", "path", "rfc889", "MIT"), "no row is called 'MIT'")
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_over_a_multiplexer_a_timer_by_length_loses_only_by_being_shorter() -> None:
+def test_over_a_multiplexer_a_timer_by_length_is_worse_only_because_it_is_shorter() -> None:
     """Waits at a statistical multiplexer do not depend on the length of packets.
 
     VALIDATION.md has figures of ten seeds.
@@ -326,7 +331,7 @@ def test_over_a_multiplexer_a_timer_by_length_loses_only_by_being_shorter() -> N
     assert level == pytest.approx(plain, rel=0.04)
 
 
-def test_the_efficiency_of_foe_depends_on_the_structure_of_its_surrogate(
+def test_the_efficiency_of_the_host_foe_depends_on_the_structure_of_its_surrogate(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     measured = verdicts["s32.foe-acceptable"]["measured"]

@@ -290,7 +290,7 @@ def test_a_folder_appears_when_complete_and_a_failure_leaves_nothing(
 
 
 class HandledError(Exception):
-    """The handler of a signal ran."""
+    """The exception that the handler of a signal raises."""
 
 
 def test_a_signal_is_handled_before_all_files_of_a_run_are_written(
@@ -422,7 +422,9 @@ def test_a_symbolic_link_with_the_name_of_a_leftover_is_not_followed(tmp_path: P
         ('shim = ["off", "linux"]\n', "no shim of this run retransmitted anything"),
     ],
 )
-def test_a_run_says_why_it_has_no_table_of_shims(probed: ns.Run, shim: str, why: str) -> None:
+def test_the_error_for_a_missing_table_of_shims_gives_the_reason(
+    probed: ns.Run, shim: str, why: str
+) -> None:
     """A shim is a retransmission timer between a host's TCP and the path."""
     scenario = PROBED.replace("[flows.x]\n", f"[flows.x]\n{shim}")
     with pytest.raises(ns.RunError, match=why):

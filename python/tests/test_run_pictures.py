@@ -85,7 +85,7 @@ def test_every_kind_of_picture_has_the_runs_title_units_and_a_legend(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_others(
+def test_a_kind_of_picture_needs_all_tables_in_its_list_and_no_other_tables(
     start_run: ns.Run, kind: str
 ) -> None:
     always = {"flows", "retransmissions", "links"}
@@ -272,7 +272,7 @@ def crowded() -> ns.Run:
 @pytest.mark.parametrize(
     "kind", ["time-sequence", "cwnd", "rto", "outstanding", "throughput", "density"]
 )
-def test_a_picture_shows_the_first_flow_even_after_packets_of_others(
+def test_a_picture_shows_the_first_flow_even_if_tables_begin_with_other_packets(
     crowded: ns.Run, kind: str, tmp_path: Path
 ) -> None:
     assert axes_of(crowded, kind).get_title(loc="right").partition(" ")[0] == "late.0"
@@ -563,7 +563,7 @@ def test_a_long_title_leaves_room_for_the_text_at_its_right(start_run: ns.Run) -
     assert axes.get_title(loc="left").count("\n") >= 2
 
 
-def test_a_long_run_fills_the_room_for_marks_in_its_picture() -> None:
+def test_the_picture_of_a_long_run_has_as_many_marks_as_are_allowed() -> None:
     count = 50_000
     t: NDArray[np.float64] = np.linspace(0.0, 500.0, count, endpoint=False)
     low = 1000.0 * np.arange(count)

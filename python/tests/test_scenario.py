@@ -153,7 +153,9 @@ def reads(key: str, value: object) -> bool:
     return True
 
 
-def test_the_method_replace_takes_values_of_toml_and_refuses_sets_and_lone_surrogates() -> None:
+def test_the_method_replace_takes_toml_values_and_refuses_sets_and_lone_unicode_surrogates() -> (
+    None
+):
     changed = ns.new_scenario().replace(
         {
             "title": 'with "quotes", a \\, a \x7f and a\ttab',
@@ -179,7 +181,7 @@ def test_the_method_replace_takes_values_of_toml_and_refuses_sets_and_lone_surro
         ns.new_scenario().replace({"seed": {1}})
 
 
-def test_an_error_has_its_file_key_value_line_and_fix_as_attributes() -> None:
+def test_an_error_has_the_file_the_key_the_value_the_line_and_the_fix_as_attributes() -> None:
     with pytest.raises(ns.ScenarioError) as caught:
         ns.Scenario.parse(_core.STARTING_POINT.replace('"3 packets"', '"3 pakets"'), "mine.toml")
     error = caught.value
@@ -297,7 +299,7 @@ def test_the_error_for_a_damaged_manifest_gives_the_fault(
         ns.open_run(folder)
 
 
-def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) -> None:
+def test_the_error_names_a_changed_file_of_a_run(start: ns.Scenario, tmp_path: Path) -> None:
     folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
     shorter = start.replace({"stop": "4 s"}).run().save(tmp_path / "shorter")
     for name in ("cwnd.parquet", "scenario.toml"):
@@ -401,7 +403,7 @@ def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: C
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 
 
-def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> None:
+def test_a_run_a_table_and_a_scenario_each_have_a_short_text_form(start_run: ns.Run) -> None:
     assert len(str(start_run).splitlines()) == 4
     assert "1 flows" not in str(start_run)
     assert repr(start_run).startswith("<Run 'RFC 2416: four packets")
@@ -411,7 +413,7 @@ def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> 
     assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
 
 
-def test_the_error_for_a_name_points_to_the_function_load() -> None:
+def test_the_error_for_calling_the_class_scenario_points_to_the_function_load() -> None:
     with pytest.raises(TypeError, match="`load"):
         ns.Scenario("x")  # type: ignore[arg-type]
     assert ns.ScenarioError.__module__ == "netspurt"

@@ -191,7 +191,7 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_counts_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)
-    # Show the progress at once, because a fast machine ends the sweep before it usually appears.
+    # Show the progress at once, because a fast machine ends the sweep before the usual delay.
     at_once = "from netspurt.cli import output, start; output.QUIET_S = 0; start()"
     status, output = in_a_terminal(
         ["sweep", "many.toml", "--out", "s"],

@@ -70,7 +70,7 @@ def test_a_failing_script_prints_the_expectation_and_the_transcript(
         (["--set", "rto.inital=3 s"], ["syn.pkt with rto.inital = 3 s", "`initial`"]),
         (["--profile", "rfc-2062"], ["syn.pkt with profile = rfc-2062", "`rfc-2026`"]),
         (["--set", "nonsense"], ["'nonsense' is not PATH=VALUE"]),
-        (["nothing.pkt"], ["nothing.pkt: No such file"]),
+        (["nothing.pkt"], ["nothing.pkt does not exist"]),
         # A failed script has the status 1. A mistake has the status 2.
         (["."], []),
     ],

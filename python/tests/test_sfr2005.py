@@ -131,7 +131,7 @@ def test_a_sender_equal_to_the_base_gains_nothing(bench: Bench) -> None:
     assert [(gain.value, gain.low, gain.high) for gain in gains.values()] == [(0, 0, 0)]
 
 
-def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
+def test_a_whole_study_is_read_back_only_from_a_complete_folder_of_the_same_study(
     bench: Bench, tmp_path: Path
 ) -> None:
     paper = replace(bench.paper, sweeps={"tail": bench.paper.sweeps["tail"]})

@@ -62,8 +62,8 @@ def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
     assert "data on its way (short segments waited for the ACK of the segment before)" in words
     assert "never had more than one short segment outstanding, with at most 100 octets" in words
     assert (
-        "The ACKs took 59 ms on average, but the handshake's round trip only 20 ms. So 10.0.0.2 "
-        "may delay ACKs, or data waited in a queue or for a slow link." in words
+        "The ACKs took 59 ms on average, but the handshake's round trip took only 20 ms. So "
+        "10.0.0.2 may delay ACKs, or data waited in a queue or for a slow link." in words
     )
     assert "let the application at 10.0.0.1 write each message with one call" in words
     assert "Nagle's algorithm" in finding(found, [])
@@ -161,7 +161,9 @@ def test_the_end_whose_syn_did_not_offer_window_scaling_is_named(
     assert _unscaled_by(row, back, 64_000) is None
 
 
-def test_a_window_full_only_while_growing_needs_a_larger_initial_buffer(tmp_path: Path) -> None:
+def test_a_window_that_is_full_only_while_it_grows_needs_a_larger_initial_buffer(
+    tmp_path: Path,
+) -> None:
     limit = limit_of(tmp_path, 60_000)
     assert not limit.has_grown
     grown = replace(limit, window_bytes=400_000, outstanding_bytes=250_000)

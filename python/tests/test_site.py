@@ -186,7 +186,7 @@ def test_every_key_and_every_switch_is_explained() -> None:
     assert set(by_key) - with_values == set()
 
 
-def test_every_column_has_a_meaning_and_every_meaning_a_column() -> None:
+def test_every_column_has_a_meaning_and_every_meaning_belongs_to_a_column() -> None:
     assert unexplained() == []
     assert unused() == []
     assert len(columns().splitlines()) > 300

@@ -120,7 +120,7 @@ def test_a_distribution_has_the_quantiles_of_the_sorted_data(
     assert np.mean(np.array(values) <= at) >= share - 1e-9
 
 
-def test_the_interval_of_a_share_is_that_of_wilson() -> None:
+def test_wilsons_method_gives_the_interval_of_a_share() -> None:
     """Newcombe 1998, table I, has Wilson's interval of 1927: 81 of 263 gives 0.2553 to 0.3662."""
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0
@@ -215,7 +215,7 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
-    # The idle times are from a capture beside the client, the timeouts from the run.
+    # The idle times are from a capture beside the client. The timeouts are from the run.
     seen, order = (
         read_connections(pages_folder / "client.pcapng").in_order(),
         connections.in_order(),
@@ -233,7 +233,10 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 
 
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
-    """The paper sfr2005 claims a negative correlation (§4.2). We require one below -0.5."""
+    """The paper sfr2005 claims a negative correlation (§4.2).
+
+    We require a correlation below -0.5.
+    """
     lossy = of_run(pages).at("lossy").in_order()
     correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
     assert correlation.value < -0.5
@@ -503,7 +506,7 @@ def test_a_cause_that_occurred_once_is_counted_in_the_singular(
 ) -> None:
     (tmp_path / "one.csv").write_text("site,idle_s,idle_for\nnear,0.3,loss\n")
     result = netspurt("sites", "one.csv")
-    assert "near: 1 time loss detection: a retransmission ended" in " ".join(result.stdout.split())
+    assert "near: in 1 case, a retransmission ended" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(

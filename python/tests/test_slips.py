@@ -13,7 +13,7 @@ from typer.main import get_command
 import netspurt as ns
 from netspurt.cli.main import application
 
-from conftest import Command, refused
+from conftest import ROOT, Command, refused
 
 #: The files in each test's folder.
 FILES = {
@@ -48,7 +48,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("run absent.toml", "absent.toml cannot be read: No such file"),
+        ("run absent.toml", "absent.toml does not exist"),
         ("run folder", "folder cannot be read: Is a directory"),
         ("run binary.toml", "not a text file\n   --> binary.toml"),
         ("run torn.toml", "--> torn.toml:1:"),
@@ -103,7 +103,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
             "sweep good.toml --out s",
             "good.toml has no [sweep]: add one with `--set sweep.seeds=10`",
         ),
-        ("sweep absent.toml --out s", "absent.toml cannot be read"),
+        ("sweep absent.toml --out s", "absent.toml does not exist"),
         ("sweep swept.toml", "Missing option '--out'"),
         ("sweep swept.toml --out s --threads x", "'x' is not a whole number, 0 or more"),
         ("sweep swept.toml --out s --engine steam", "'steam' is not one of threads, ray"),
@@ -115,9 +115,9 @@ def r(saved_run: Path, tmp_path: Path) -> None:
             "folder has no sweep: make one with `netspurt sweep FILE --out DIR`",
         ),
         ("live run good.toml", 'add `endpoint = "kernel"` to a flow'),
-        ("live run absent.toml", "absent.toml cannot be read"),
+        ("live run absent.toml", "absent.toml does not exist"),
         ("live run good.toml --budget soon", "'soon' is not a time from 0"),
-        ("live exec absent.toml -- true", "absent.toml cannot be read"),
+        ("live exec absent.toml -- true", "absent.toml does not exist"),
         ("live exec binary.toml -- true", "not a text file\n   --> binary.toml"),
         ("live exec torn.toml -- true", "--> torn.toml:1:"),
         ("live exec good.toml --side c -- true", "`c`"),
@@ -156,7 +156,7 @@ def test_a_mistake_with_a_scenario_is_reported_and_nothing_is_made(
             "plot r --kind queue --link x",
             "no link in queue is called 'x'; the links are lan, t1, modem",
         ),
-        ("plot r --kind queue --from 900", "no queue had more than the packet in transmission in"),
+        ("plot r --kind queue --from 900", "no packet waited in a queue in"),
         ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, path,"),
         ("plot r --out r/run.json/a.png", "a.png cannot be written: r/run.json: File exists"),
         ("plot r --out a", "a: the name of a plot's file must end in .png, .svg or .pdf"),
@@ -200,7 +200,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("delays absent", "absent: No such file"),
+        ("delays absent", "absent does not exist"),
         ("delays empty.csv", "empty.csv: the file is empty: record something first"),
         ("delays words.txt", "words.txt:1: not a known format of recorded delays"),
         ("delays folder", "folder: the folder has no recording: name a file, or another"),
@@ -224,6 +224,11 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("delays delays.csv --interval 3B", "'3B' is not a time above zero"),
         ("delays delays.csv --lost-after -1", "'-1' is not a time above zero"),
         ("delays", "Missing argument 'FILES'"),
+        ("timeline delays.csv", "there is no column 'seq'"),
+        (
+            f"timeline {ROOT / 'data' / 'ping.txt'}",
+            "ping.txt is a recording of delays: `netspurt delays ",
+        ),
         ("replay delays.csv -e linux", "as in `--interval 1s`, or replay with `--order sequence`"),
         ("replay delays.csv --versus linux", "does not say when its probes left"),
         ("replay delays.csv --order random", "'random' is not one of sequence, causal"),
@@ -235,7 +240,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("replay delays.csv --interval 1 -e mills:g=1..2/1", "FROM..TO/COUNT"),
         ("replay delays.csv --interval 1 -e mills:g=1..2/2,g=3..4/2", "`g`"),
         ("replay delays.csv --interval 1 -e words.txt:Timer", "no module `words.txt`"),
-        ("match absent delays.csv", "absent: No such file"),
+        ("match absent delays.csv", "absent does not exist"),
         ("match words.txt delays.csv", "neither pcap nor pcapng: is the file complete?"),
         ("explain delays.csv", "`netspurt delays delays.csv` shows it, and `netspurt replay"),
         ("explain --csv delays.csv", "delays.csv: a recording of delays, not a capture"),
@@ -264,7 +269,7 @@ def test_the_error_for_a_recording_or_its_replay_gives_the_reason(
         ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),
         ("papers check rfc2416 --json --out p", "--out is for pictures"),
         ("papers check --explain iw1.t8 --out p", "--out is for pictures"),
-        ("poll absent.toml", "absent.toml: No such file"),
+        ("poll absent.toml", "absent.toml does not exist"),
         ("poll torn.toml", "torn.toml: not TOML"),
         ("poll good.toml", "good.toml: `stop` is not a key; the keys are every"),
         ("probe", "no host: give a host, or make an emulated line with --line"),
@@ -396,7 +401,7 @@ def test_the_error_for_a_folder_of_another_command_names_that_command(
     refused(netspurt(*words.split()), says)
 
 
-def test_the_number_of_a_captured_connection_names_its_flow(
+def test_the_number_of_a_captured_connection_selects_its_flow(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.new_scenario().replace({"stop": "2 s"}).run().save(tmp_path / "r")

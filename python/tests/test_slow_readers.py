@@ -67,7 +67,7 @@ def test_a_slow_reader_is_named_in_place_of_a_full_link(
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_a_capture_beside_the_receiver_names_a_slow_reader_and_no_full_link(
+def test_in_a_capture_beside_the_receiver_a_slow_reader_is_named_and_no_full_link(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace, beside=1)
@@ -103,7 +103,7 @@ def test_an_application_that_reads_a_small_buffer_immediately_is_no_slow_reader(
         late = replace(limit, handshake_s=limit.trip.min_s / 5).sentence("it")
         assert "helps." not in late
         assert "may help. The shortest round trip of data took 40 ms, but the handshake's" in late
-        assert "handshake's round trip only 8 ms. So acknowledgments may wait until" in late
+        assert "handshake's round trip took only 8 ms. So acknowledgments may wait until" in late
 
 
 def test_a_larger_buffer_may_not_help_if_the_window_is_mostly_open(
@@ -130,7 +130,7 @@ def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
     assert window_limits(found.tables) == []
 
 
-def test_no_reader_held_back_a_sender_that_had_sent_all_data(tmp_path: Path) -> None:
+def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_slow_reader(tmp_path: Path) -> None:
     more = 'app = { reply = "700 B", requests = 60, serve = "30 ms" }'
     found = explain(captured(tmp_path, send="100 B", more=more) / "a.pcapng")
     opened = found.table("connections").where(direction="forward")["window_open_share"]

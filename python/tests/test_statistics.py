@@ -76,7 +76,7 @@ def block_by_hand(x: Floats) -> int:
 
 
 @pytest.mark.parametrize(("n", "rho"), [(100, 0.0), (300, 0.3), (300, 0.7), (500, 0.9)])
-def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: float) -> None:
+def test_the_length_of_blocks_follows_from_the_published_formula(n: int, rho: float) -> None:
     for seed in range(3):
         series = autocorrelated(n, rho, seed)
         assert block_length(series) == block_by_hand(series), seed
@@ -84,7 +84,7 @@ def test_the_length_of_blocks_is_that_of_the_published_formula(n: int, rho: floa
 
 @pytest.mark.parametrize("n", [2, 9, 8193, 40_000])
 @pytest.mark.parametrize("lags", [1, 20, 5000])
-def test_autocovariances_of_a_series_in_parts_are_sums_over_the_whole_series(
+def test_autocovariances_computed_in_parts_equal_sums_over_the_whole_series(
     n: int, lags: int
 ) -> None:
     series = autocorrelated(n, 0.9, n)
@@ -264,7 +264,9 @@ def left_over(x: Floats, y: Floats) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_break_that_is_found_has_the_smallest_squared_residuals_of_all(seed: int) -> None:
+def test_the_break_that_is_found_has_the_smallest_squared_residuals_of_all_breaks(
+    seed: int,
+) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(40, 60, 90).astype(float)
     y = np.where(x < 50, 0.1 * x, 3 + 0.02 * x) + rng.normal(0, 0.3, 90)
@@ -325,7 +327,7 @@ def glitches_by_hand(delay: Floats, times: float, over: int, join: int) -> list[
 
 @pytest.mark.parametrize("join", [0, 1, 5])
 @pytest.mark.parametrize("over", [11, 101])
-def test_glitches_are_those_of_the_definition(over: int, join: int) -> None:
+def test_glitches_are_found_as_the_definition_says(over: int, join: int) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
         delay = 0.1 + rng.exponential(0.05, 150)
@@ -371,7 +373,7 @@ def test_events_at_one_time_have_no_rhythm(times: list[float]) -> None:
     assert find_period(times) is None
 
 
-def test_a_recording_is_busy_only_above_the_bound() -> None:
+def test_a_recording_is_busy_only_if_its_delay_exceeds_the_bound() -> None:
     recordings = {"night": [0.1], "at": [0.125], "over": [0.126], "lossy": [math.nan, 0.1]}
     labels = label_by_delay(recordings, times=1.25)
     assert [name for name, load in labels.items() if load is Load.BUSY] == ["over"]

@@ -40,7 +40,7 @@ def _period(length_s: float) -> SteadyPeriod:
     return SteadyPeriod(10.0, 10.0 + length_s, 0, 1, 1.0, 1.0, 0.0)
 
 
-def test_a_period_has_median_mean_and_deviation_and_ends_where_the_next_begins() -> None:
+def test_a_period_has_median_mean_and_deviation_and_ends_where_the_next_period_begins() -> None:
     t = [2.0, 3.0, 5.0, 8.0, 13.0]
     first, second = change_free_periods(t, [1.0, NAN, 3.0, 7.0, 9.0], [_change(3)])
     assert (first.start_s, first.end_s, first.length_s) == (2.0, 8.0, 6.0)
@@ -195,7 +195,7 @@ def test_few_or_equal_values_have_no_correlation(values: list[float]) -> None:
     assert math.isnan(neighbours(values, []))
 
 
-def test_neighbouring_values_are_correlated_by_their_deviations_from_the_mean_of_a_period() -> None:
+def test_the_correlation_of_neighbours_uses_deviations_from_the_mean_of_their_period() -> None:
     values = np.array([1.0, 2.0, 4.0, 3.0, 11.0, 15.0, 12.0])
     # By hand: the mean is 2.5 before the change and 38/3 after it.
     before, after = values[:4] - 2.5, values[4:] - 38 / 3
@@ -241,7 +241,7 @@ def test_levels_do_not_depend_on_the_unit_or_on_missing_values() -> None:
     assert sum(one.share for one in found.levels) == pytest.approx(1.0)
 
 
-def test_one_level_is_the_normal_distribution_of_the_logarithms() -> None:
+def test_a_single_level_is_described_by_the_normal_distribution_of_the_logarithms() -> None:
     values = np.array([8.0, 10.0, 12.5, 9.0, 11.0])
     found, logs = find_levels(values, most=1), np.log(values)
     (level,) = found.levels

@@ -100,7 +100,7 @@ def test_bursts_that_leave_the_link_idle_do_not_fill_it(
 
 
 @pytest.mark.parametrize(("refill", "every_s"), [(4, None), (0, 0.1003)])
-def test_a_report_names_why_the_sender_stopped(
+def test_the_finding_says_why_the_sender_stopped(
     tmp_path: Path, netspurt: Command, refill: int, every_s: float | None
 ) -> None:
     file = tmp_path / "bursts.pcap"
@@ -189,7 +189,7 @@ def messages(many: int, held: bool) -> bytes:
     return made_up(sorted(packets))
 
 
-def test_short_ends_of_messages_that_wait_for_acks_show_nagles_algorithm(
+def test_messages_whose_short_end_waits_for_an_ack_show_nagles_algorithm(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "messages.pcap"

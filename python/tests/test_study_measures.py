@@ -117,12 +117,12 @@ def varied(short: float, long: float) -> Transfers:
     )
 
 
-def test_contacts_whose_long_transfers_vary_at_least_as_much_as_short_ones_are_counted() -> None:
+def test_a_contact_counts_if_its_long_transfers_vary_at_least_as_much_as_its_short_ones() -> None:
     contacts = {"A": varied(0.5, 0.25), "B": varied(0.25, 0.5), "C": varied(0.5, 0.5)}
     assert value("long_vary_more", contacts) == 2
 
 
-def test_the_two_sizes_with_the_widest_ranges_are_named_first() -> None:
+def test_the_two_sizes_with_the_widest_ranges_are_named_before_the_other_sizes() -> None:
     spans = {10: 0.2, 20: 0.5, 30: 0.1, 40: 0.3}
     own = transfers({(size, COARSE): [1.0, 1.0 + span] for size, span in spans.items()})
     study = SimpleNamespace(clocks=(FINE, COARSE), sizes=tuple(spans))
@@ -130,7 +130,7 @@ def test_the_two_sizes_with_the_widest_ranges_are_named_first() -> None:
     assert measure("order_by_spread")(bench, contact="A").value == "20, 40 > 10, 30"
 
 
-def test_the_most_varying_contacts_are_compared_with_the_nearest_other_contacts() -> None:
+def test_the_lowest_value_of_the_named_contacts_is_compared_with_the_highest_other_value() -> None:
     contacts = {"A": varied(0.8, 0.9), "B": varied(0.6, 0.6), "C": varied(0.2, 0.3)}
     swings = {"A": 9.0, "B": 6.0, "C": 4.0}
     kinds = {name: SimpleNamespace(variability="only", name=name) for name in contacts}
@@ -154,7 +154,7 @@ def test_the_most_varying_contacts_are_compared_with_the_nearest_other_contacts(
         ({"size": np.array([20, 20]), "delivered": np.array([20, 20])}, None),
     ],
 )
-def test_the_measure_all_delivered_needs_a_transfer_and_all_segments_of_each_transfer(
+def test_a_size_is_returned_only_if_it_has_transfers_and_all_of_these_are_complete(
     columns: dict[str, Any], size: int | None
 ) -> None:
     whole = transfers({(10, FINE): [1.0, 1.0]})
@@ -178,7 +178,7 @@ def test_spurious_retransmissions_count_only_for_the_named_clock_and_sizes() -> 
 
 
 @pytest.mark.parametrize(("limited", "window"), [([0, 0], 64), ([0, 1], None)])
-def test_the_measure_never_limited_gives_a_window_that_limited_no_transfer(
+def test_the_receive_window_is_returned_only_if_it_limited_no_transfer(
     limited: list[int], window: float | None
 ) -> None:
     own = transfers({(10, FINE): [1.0, 1.0]}, window_limited=np.array(limited))
@@ -189,7 +189,7 @@ def test_the_measure_never_limited_gives_a_window_that_limited_no_transfer(
     assert measure("never_limited")(bench, run="r").value == window
 
 
-def test_contacts_are_ordered_and_equal_contacts_are_marked() -> None:
+def test_contacts_are_sorted_by_a_measured_value_and_equal_contacts_get_an_equals_sign() -> None:
     rates = {(10, FINE): [1.0, 1.0], (20, FINE): [1.0, 1.0]}
     counts = {"A": [1, 0, 1, 1], "B": [0, 0, 0, 0], "C": [9, 0, 0, 0], "D": [0, 0, 0, 2]}
     contacts = {
@@ -215,7 +215,9 @@ def starts_of(contact: str, lasts: float, quick: int = 4, *, whole: bool = True)
 
 
 @pytest.mark.parametrize(("lasts", "count"), [(300.0, 9), (329.9, 9), (330.0, 10), (60.0, 1)])
-def test_starts_lie_within_the_shift_of_multiples_of_30_s(lasts: float, count: int) -> None:
+def test_each_start_differs_from_a_multiple_of_30_s_by_at_most_the_shift(
+    lasts: float, count: int
+) -> None:
     starts = starts_of("B", lasts)
     assert len(starts) == count
     assert (np.abs(starts - 30 * np.arange(1, count + 1)) <= 5).all()
@@ -242,7 +244,7 @@ def test_a_study_whose_cases_did_not_all_end_is_refused() -> None:
 # Delays.
 
 
-def test_a_delay_causes_spurious_retransmissions_if_the_nearest_constant_delay_does() -> None:
+def test_a_delay_is_judged_by_the_nearest_constant_delay() -> None:
     bands = Bands(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, True, False]))
     delays = np.array([0.0, 0.149, 0.151, 0.25, 0.349, 0.351, 9.0, 0.2])
     assert bands.share(delays) == 4 / 8
@@ -262,7 +264,7 @@ def test_the_delay_of_a_contact_is_linear_except_at_steps() -> None:
     assert np.array(curve.jumps()) == pytest.approx(np.array([[10.000000001, 0.1]]), abs=1e-12)
 
 
-def test_the_distance_to_a_relay_is_least_overhead_and_most_at_the_horizon() -> None:
+def test_the_distance_to_a_relay_is_shortest_overhead_and_longest_at_the_horizon() -> None:
     low, high = bounds_km(apogee=600, perigee=400)
     assert low == pytest.approx(SYNCHRONOUS_KM - EARTH_KM - 600)
     # At the point where the line of sight touches the Earth, it is perpendicular to the radius.
@@ -305,7 +307,7 @@ NAN = float("nan")
         ([0, 30, 31], [NAN, 0.5, 0.5], 1),
     ],
 )
-def test_probes_are_outstanding_until_their_answer_or_for_30_s(
+def test_a_probe_is_outstanding_until_its_answer_comes_and_a_lost_probe_for_30_s(
     sent: list[float], rtt: list[float], most: int
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})
@@ -322,14 +324,14 @@ def test_probes_are_outstanding_until_their_answer_or_for_30_s(
         ([0.5, NAN, 0.5, 0.5, NAN], [0, 1, 31, 32, 33], "2", 30),
     ],
 )
-def test_equal_delays_after_each_expected_loss_reveal_the_give_up_time(
+def test_the_give_up_time_is_known_if_the_next_probe_is_equally_late_after_each_loss(
     rtt: list[float], sent: list[float], lost: str, wait: float | None
 ) -> None:
     bench = bench_with({"r": probes(sent, rtt)})
     assert measure("given_up_after")(bench, run="r", lost=lost).value == wait
 
 
-def test_the_measure_longest_probe_needs_whole_answers_to_all_probes() -> None:
+def test_the_longest_length_is_returned_only_if_no_probe_was_lost_or_fragmented() -> None:
     runs = {
         "all": probes([0, 1], [0.5, 0.5]),
         "lossy": probes([0, 1], [0.5, NAN]),

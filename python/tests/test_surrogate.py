@@ -67,7 +67,7 @@ def test_every_host_of_the_tables_is_catalogued(surrogates: PaperSurrogates) -> 
     assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
 
 
-def test_planted_glitches_are_found_in_a_surrogate() -> None:
+def test_invented_glitches_are_found_in_a_surrogate() -> None:
     made = replace(ROW, cov=0.7, glitches=4, lost=0).surrogate("glitches", seed=3)
     note = next(note for note in made.notes if note.startswith("glitches begin"))
     planted = [int(word) for word in note.rpartition("probes ")[2].split(", ")]
@@ -136,7 +136,7 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     assert samples_needed("mills:by_length=true", steps) == [2, 0, 0]
 
 
-def test_mills_with_by_length_is_no_worse_if_the_delays_depend_on_the_length() -> None:
+def test_the_timer_mills_with_setting_by_length_is_not_worse_if_delays_depend_on_length() -> None:
     """On the path `STEEP`, lengths cause most of the differences between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
@@ -166,6 +166,6 @@ def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None
         assert ours == theirs
 
 
-def test_a_paper_without_surrogates_says_so() -> None:
+def test_the_error_for_a_paper_without_surrogates_says_that_it_has_none() -> None:
     with pytest.raises(PaperError, match=r"rfc2416: no \[surrogates\]"):
         PaperSurrogates(read_paper("rfc2416"))

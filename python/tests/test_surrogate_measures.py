@@ -125,7 +125,7 @@ def test_the_lead_is_summarised_over_the_rows_for_each_variant(
     )
     assert result.value == pytest.approx(value)
     verdicts = {row[0]: row[-1] for row in result.table}
-    assert verdicts["in all"] == "2 better, 1 worse"
+    assert verdicts["all runs"] == "2 better, 1 worse"
     assert (verdicts["A"], verdicts["B"], verdicts["C *"]) == ("better", "worse", "better")
     assert result.table[0][1:3] == ("independent", "glitches, losses in groups of 6")
 
@@ -166,7 +166,7 @@ def test_an_underscore_stands_for_a_space_in_the_name_of_a_row(tmp_path: Path) -
     assert [row[0] for row in result.table[1:]] == ["C *", "A", "C *", "A"]
 
 
-def test_a_setting_spares_the_retransmissions_of_the_other_setting_minus_its_own(
+def test_spared_retransmissions_are_those_of_the_other_setting_minus_those_of_this_setting(
     tmp_path: Path,
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
@@ -197,7 +197,9 @@ def peaked(falling: float, rising: float) -> Outcome:
     return outcome
 
 
-def test_regret_is_the_lead_of_the_best_setting_of_the_grid(tmp_path: Path) -> None:
+def test_the_regret_of_a_setting_is_the_lead_of_the_best_setting_of_the_grid(
+    tmp_path: Path,
+) -> None:
     words = {"rows": "all", "grid": GRID}
     result = found(tmp_path, peaked(7 / 8, 1 / 2), "regret", setting="7/8,3/4,2", **words)
     assert result.value == pytest.approx([2.5, 5.0])
@@ -245,7 +247,7 @@ def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     ("slope_one", "slope_two", "change"),
     [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
 )
-def test_all_variants_must_agree_on_how_f2_lengthens_waits(
+def test_all_variants_must_agree_on_how_the_weight_f2_lengthens_waits(
     tmp_path: Path, slope_one: float, slope_two: float, change: str | None
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:
@@ -315,7 +317,9 @@ def test_a_surrogate_is_fitted_to_the_answered_probes_of_its_row(tmp_path: Path)
     assert both.line == mixed.line
 
 
-def test_the_seeds_of_surrogates_count_from_1_and_each_is_made_once(tmp_path: Path) -> None:
+def test_the_seeds_of_surrogates_count_from_1_and_each_surrogate_is_made_once(
+    tmp_path: Path,
+) -> None:
     surrogates = PaperSurrogates(paper(tmp_path, *ROWS))
     made = surrogates.made("A", TWO)
     row = surrogates.fitted(surrogates.rows["A"], burst=6)
@@ -362,7 +366,7 @@ def test_a_delay_as_long_as_the_timer_is_not_spurious() -> None:
     ("algorithm", "up", "down"),
     [("mills", 3 / 4, 15 / 16), ("mills-single", 7 / 8, 7 / 8)],
 )
-def test_a_time_constant_counts_samples_until_the_error_falls_by_e(
+def test_a_time_constant_counts_samples_until_the_error_falls_by_the_factor_e(
     algorithm: str, up: float, down: float
 ) -> None:
     constants = of_delays("time_constants", algorithm)

@@ -105,7 +105,7 @@ def test_a_case_has_the_results_of_a_run_of_its_scenario(whole: Cases) -> None:
         assert int(whole["seed"][case]) == run.seed
 
 
-def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
+def test_an_unfinished_sweep_is_continued_and_a_finished_sweep_is_left_alone(
     tmp_path: Path, whole: Cases
 ) -> None:
     folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=10)
@@ -120,7 +120,9 @@ def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
     assert run_sweep(lossy(), tmp_path / "s")[1].cases == 0
 
 
-def test_a_scenario_in_place_of_its_sweep_makes_no_folder(tmp_path: Path) -> None:
+def test_a_scenario_given_in_place_of_a_sweep_is_refused_and_no_folder_is_made(
+    tmp_path: Path,
+) -> None:
     scenario: Any = ns.load("sites")
     with pytest.raises(TypeError, match=r"use `Sweep.of\(scenario\)`"):
         run_sweep(scenario, tmp_path / "out")
@@ -230,7 +232,7 @@ def test_an_object_store_can_hold_a_sweep(whole: Cases) -> None:
     assert run_sweep(lossy(), where)[1].cases == 0
 
 
-def test_a_damaged_file_is_named_with_the_fix(tmp_path: Path, whole: Cases) -> None:
+def test_the_error_names_a_damaged_file_and_the_fix(tmp_path: Path, whole: Cases) -> None:
     folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=50)
     broken = tmp_path / "s" / "cases" / "000000050.parquet"
     broken.write_bytes(broken.read_bytes()[:100])
@@ -338,7 +340,7 @@ def test_the_option_set_cannot_change_a_value_that_an_axis_varies(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_the_option_set_changes_a_value_of_a_case_that_no_axis_varies(
+def test_the_option_set_can_change_a_value_that_no_axis_varies(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
@@ -460,7 +462,7 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     assert "s is finished: nothing is left to run" in second.stdout
     state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
     assert (state["done"], state["finished"]) == (120, True)
-    assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
+    assert "20 runs of each combination, paired" in netspurt("sweep", "status", "s").stdout
     result = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
     assert "completion_ns_mean, in s" in result.stdout
     listed = netspurt("sweep", "show", "s").stdout

@@ -56,7 +56,8 @@ def test_equal_algorithms_are_rarely_called_better_or_worse(
             cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=paired
         )
         told += row.verdict in ("better", "worse")
-    # On average 6 are expected. More than 18 come by chance less than once in 100,000 times.
+    # On average, 6 verdicts `better` or `worse` are expected. By chance, there are more than 18
+    # less than once in 100,000 times.
     assert told <= 18
 
 
@@ -101,11 +102,12 @@ def test_the_interval_of_few_events_covers_the_true_rate() -> None:
             cases = {"case": np.arange(100), "repeat": np.arange(100) + 1, "lost": lost}
             (row,) = summarise(cases, "lost", [], {})
             held += int(row.mean.low <= rate <= row.mean.high)
-        # On average 190 are expected. Fewer than 180 come by chance less than once in 300 times.
+        # On average, 190 intervals are expected to cover the rate. By chance, fewer than 180 cover
+        # the rate less than once in 300 times.
         assert held >= 180, rate
 
 
-def test_more_events_never_lower_the_upper_end_of_their_count() -> None:
+def test_more_events_never_lower_the_upper_end_of_the_interval() -> None:
     ends = []
     for events in range(12):
         lost = (np.arange(100) < events).astype(float)
@@ -269,7 +271,7 @@ def test_a_count_of_zero_in_all_runs_has_an_upper_end() -> None:
     assert row.difference.high == old.mean.high
 
 
-def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
+def test_zeros_have_an_upper_end_only_if_they_are_counts_of_several_runs() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)
@@ -278,7 +280,7 @@ def test_only_counts_of_several_runs_give_zeros_an_upper_end() -> None:
     assert np.isnan([row.mean.low, row.mean.high]).all()
 
 
-def test_a_count_equal_in_all_runs_allows_for_unseen_events() -> None:
+def test_the_interval_of_a_count_that_is_equal_in_all_runs_allows_for_unseen_events() -> None:
     cases = two(np.zeros(9), np.ones(9))
     old, new = summarise(cases, "timeouts", ["algorithm"], ALGORITHMS)
     bound = old.mean.high
@@ -332,11 +334,12 @@ def test_a_small_group_without_events_is_rarely_called_better() -> None:
         cases = of_sizes(rng.poisson(0.2, size=5), rng.poisson(0.2, size=40))
         (row,) = compare(cases, "timeouts", "algorithm", order, paired=False)
         told += row.verdict in ("better", "worse")
-    # On average 5 are expected. More than 15 come by chance less than once in 10,000 times.
+    # On average, 5 verdicts `better` or `worse` are expected. By chance, there are more than 15
+    # less than once in 10,000 times.
     assert told <= 15
 
 
-def test_unpaired_groups_without_events_add_their_squared_bound() -> None:
+def test_squared_half_widths_of_unpaired_groups_add_up_even_without_events() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

@@ -156,7 +156,7 @@ def test_an_interrupt_keeps_finished_chunks_and_ends_the_engine(
     assert open_sweep(tmp_path / "s").read().digest() == cases.digest()
 
 
-def test_the_option_chunk_is_above_zero_and_must_agree_with_the_folder(
+def test_the_option_chunk_must_be_above_zero_and_agree_with_the_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
     run_sweep(small(), tmp_path / "s", chunk=4)
@@ -186,7 +186,7 @@ def test_a_failed_case_keeps_its_row_and_the_first_failure_is_reported(tmp_path:
     assert set(read["why"][~wrong].tolist()) == {""}
 
 
-def test_a_tally_adds_chunks_in_any_order() -> None:
+def test_a_tally_can_add_the_counts_of_chunks_in_any_order() -> None:
     tally = Tally()
     for first in ((7, "late"), None, (3, "early"), (9, "last")):
         tally.add((b"", 2, 1, 3, int(first is not None), first, 0.0))

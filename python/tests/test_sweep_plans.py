@@ -130,7 +130,7 @@ def test_a_pickled_sweep_has_the_same_cases(sweep: Sweep) -> None:
 
 
 @pytest.mark.parametrize(("count", "shown"), [(12, 12), (13, 12), (500, 12)])
-def test_a_long_axis_shows_its_first_labels_and_its_last(count: int, shown: int) -> None:
+def test_a_long_axis_shows_its_first_labels_and_its_last_label(count: int, shown: int) -> None:
     text = html_axes({"rate": list(range(100, 100 + count))})
     cell = text[text.index("100") :].partition("<")[0].split(", ")
     assert len(cell) == shown
@@ -172,8 +172,7 @@ def test_only_files_with_the_name_of_a_chunk_are_finished_chunks() -> None:
     ("cases", "cost", "chunk"),
     [
         # A chunk of several cases has at most 5,000 cases, and at most a 32nd of all cases (rounded
-        # up). The simulator has at most a million wake-ups (events of the
-        # simulation) in these cases.
+        # up). All its cases together have at most a million wake-ups (events of the simulation).
         (10**6, 20_000, 50),
         (10**6, 20_001, 49),
         (10**6, 100, 5000),
@@ -198,7 +197,7 @@ def test_the_size_of_a_chunk_follows_from_the_wake_ups_of_a_case(
     assert guess_chunk(sweep) == 1
 
 
-def test_the_costs_of_a_few_cases_spread_over_the_whole_sweep_are_averaged(
+def test_the_mean_cost_comes_from_a_few_cases_in_all_parts_of_the_sweep(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     costs = {0: 1000, 3000: 2000, 6000: 3000, 8999: 4000}
@@ -273,7 +272,7 @@ def test_a_strict_sweep_says_which_case_failed_and_ends_its_engine(tmp_path: Pat
 # Folders.
 
 
-def test_a_folder_lists_whole_files_in_order_and_no_hidden_ones(tmp_path: Path) -> None:
+def test_a_folder_lists_whole_files_in_order_and_no_hidden_files(tmp_path: Path) -> None:
     store = Folder(tmp_path)
     for name in ("b", "cases/2", "cases/1", "a"):
         store.write(name, name.encode())
@@ -287,7 +286,7 @@ def test_a_folder_lists_whole_files_in_order_and_no_hidden_ones(tmp_path: Path) 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "cases", "empty"]
 
 
-def test_a_folder_that_a_program_holds_cannot_be_held_again(tmp_path: Path) -> None:
+def test_a_folder_that_a_program_has_locked_cannot_be_locked_again(tmp_path: Path) -> None:
     first, second = open_store(tmp_path / "s"), open_store(f"file://{tmp_path}/s")
     with first.held(), pytest.raises(BusyError), second.held():
         pass

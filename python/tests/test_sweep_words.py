@@ -53,7 +53,7 @@ def test_the_output_without_an_interval_says_how_many_runs_an_interval_needs(
 ) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=1)
     output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
-    assert "An interval needs 2 runs of each combination; there is 1." in output
+    assert "An interval needs 2 runs of each combination, and there is only 1 run." in output
 
 
 def flat(text: str) -> str:

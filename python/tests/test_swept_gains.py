@@ -126,7 +126,7 @@ STEPS: Durations = {
     ("cells", "least"),
     [("low/2,low/3,low/4", 8), ("low/4,low/3", -8), ("low/2,low/3,low/3", None)],
 )
-def test_gains_are_in_order_only_if_no_step_could_be_chance(
+def test_gains_are_called_in_order_only_if_no_difference_between_them_could_be_chance(
     cells: str, least: float | None
 ) -> None:
     found = value("gains_in_order", swept(STEPS), cells=cells)
@@ -143,7 +143,7 @@ def test_gains_are_in_order_only_if_no_step_could_be_chance(
         ({("low", "4"): shorter(12, 14, 13, 13)}, "2", None),
     ],
 )
-def test_gains_fall_only_if_no_step_could_be_chance(
+def test_gains_are_called_falling_only_if_no_difference_between_them_could_be_chance(
     change: Durations, best: str, falls: float | None
 ) -> None:
     found = value("falls_by_label", swept({**STEPS, **change}), best=best)
@@ -160,7 +160,7 @@ def test_gains_fall_only_if_no_step_could_be_chance(
         ({("low", "reno"): shorter(18, 21, 20, 20)}, 2.0),
     ],
 )
-def test_the_best_sender_is_faster_than_every_other_beyond_chance(
+def test_a_sender_is_best_only_if_its_lead_over_every_other_sender_exceeds_chance(
     change: Durations, best: float | None
 ) -> None:
     assert value("best_sender", swept({**STEPS, **change})).value == best

@@ -80,7 +80,7 @@ def test_a_stack_without_tail_loss_probes_retransmits_a_lone_segment_after_a_tim
 @pytest.mark.parametrize(
     ("options", "rule"), [(LINUX, "tail"), (FREEBSD, "tail"), (NS3, "silence")]
 )
-def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_one(
+def test_only_a_stack_with_tail_loss_probes_is_said_to_have_sent_a_probe(
     tmp_path: Path, options: bytes, rule: str
 ) -> None:
     file = tmp_path / "tail.pcap"

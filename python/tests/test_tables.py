@@ -119,7 +119,7 @@ def test_a_span_of_time_includes_both_of_its_ends(rows: Show) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 10_000])
-def test_a_limit_keeps_the_first_rows_and_counts_the_others(
+def test_the_option_limit_keeps_the_first_rows_and_the_output_counts_the_others(
     netspurt: Command, saved: Path, rows: Show, limit: int
 ) -> None:
     every = rows("queue")
@@ -151,7 +151,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_invalid_selections_are_errors_and_a_missing_table_name_lists_all(
+def test_invalid_selections_are_errors_and_without_a_name_all_tables_are_listed(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
@@ -162,7 +162,7 @@ def test_invalid_selections_are_errors_and_a_missing_table_name_lists_all(
     assert {line.partition(":")[0] for line in listed} == names
 
 
-def test_a_table_without_rows_prints_its_heading_and_says_so(
+def test_a_table_without_rows_is_printed_as_its_heading_and_the_words_no_rows(
     netspurt: Command, tmp_path: Path
 ) -> None:
     run = ns.Scenario.parse(TWO.replace('"5 packets"', '"unlimited"'), "two.toml").run()
@@ -285,7 +285,7 @@ def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
     assert all(0 <= t - found.start_ns < 4e9 for t in first.values()), first
     assert listed["spent"]["since_ns"] is None
     text = " ".join(netspurt("table", capture).stdout.split())
-    assert f"add {found.start_ns} ns to them" in text
+    assert f"add {found.start_ns} ns to these instants" in text
     explained = json.loads(netspurt("explain", capture, "--json").stdout)["captures"]
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 

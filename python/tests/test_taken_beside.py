@@ -22,7 +22,7 @@ FAR = 'rate = "100 Mbit/s", delay = "25 ms"'
 
 
 @pytest.mark.parametrize(("near", "away"), [("1 ms", "2 ms"), ("0.5 ms", "1 ms")])
-def test_a_capture_near_a_host_is_not_said_to_be_on_it(
+def test_a_capture_near_a_host_is_not_said_to_be_on_this_host(
     tmp_path: Path, netspurt: Command, near: str, away: str
 ) -> None:
     folder = captured_between(tmp_path, f'rate = "1 Gbit/s", delay = "{near}"', FAR)
@@ -36,7 +36,7 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
 
 
 @pytest.mark.parametrize("last_octet", [1, 53])
-def test_a_capture_of_one_host_with_both_ends_was_taken_on_this_host(
+def test_if_both_ends_are_on_one_host_the_capture_was_taken_on_this_host(
     tmp_path: Path, netspurt: Command, last_octet: int
 ) -> None:
     folder = captured_between(tmp_path, 'rate = "1 Gbit/s", delay = "5 ms"', FAR)

@@ -1,4 +1,4 @@
-"""Compares the statistics of `netspurt explain` with tcptrace's on the same captures."""
+"""Compares the statistics of `netspurt explain` with those of tcptrace, on the same captures."""
 
 from __future__ import annotations
 

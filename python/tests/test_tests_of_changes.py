@@ -1,4 +1,4 @@
-"""Tests how changes of level are found in a series, and the rank-sum test, by their definitions."""
+"""Compares the search for changes of level, and the rank-sum test, with their definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.analysis.ranks import rank_sum_chance
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_chance_of_a_change_is_that_of_pettitt(seed: int) -> None:
+def test_pettitts_formula_gives_the_chance_of_a_change(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.permutation(30) / 100 + np.where(np.arange(30) < 8 + 2 * seed, 0.0, 1.0)
     (found,) = find_changes(values)
@@ -35,7 +35,7 @@ def test_the_index_of_a_change_also_counts_missing_values() -> None:
         np.full(3, np.nan), np.arange(20) % 3, np.full(4, np.nan), 50 + np.arange(20) % 3
     ]
     (found,) = find_changes(values)
-    # The first value after the change follows 3 + 20 + 4 others.
+    # The first value after the change follows 3 + 20 + 4 other values.
     assert found.at == 27
 
 

@@ -310,7 +310,7 @@ def test_each_source_file_keeps_the_house_rules(file: Path) -> None:
         package = ["netspurt", *file.relative_to(PACKAGE).parent.parts]
         wrong += bad_imports(room_of(file), text, floors(), package)
     if len(text.splitlines()) > MAX_FILE:
-        wrong.append(f"{len(text.splitlines())} lines")
+        wrong.append(f"the file has {len(text.splitlines())} lines")
     assert not wrong + claim_ids(text)
 
 

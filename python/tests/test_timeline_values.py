@@ -60,7 +60,7 @@ def test_an_error_hides_control_characters_and_may_concern_the_whole_file() -> N
     assert (whole.line, whole.column) == (None, None)
 
 
-def test_cells_are_read_without_blanks_and_quotes_and_with_their_columns() -> None:
+def test_a_cell_is_read_with_its_column_and_without_the_blanks_and_quotes_around_it() -> None:
     line = '  t_s ,"delay_ms",, \t" x "'
     cells = [(cell.text, cell.column) for cell in FileLine("f", 1, line).cells()]
     assert cells == [("t_s", 3), ("delay_ms", 8), ("", 19), ("x", 22)]
@@ -169,7 +169,9 @@ def test_an_error_never_shows_a_different_key_with_the_same_beginning(
     assert (error.value.line, error.value.column) == place
 
 
-def test_an_outage_of_no_duration_is_left_out_and_rate_zero_queues_packets(tmp_path: Path) -> None:
+def test_an_outage_of_no_duration_is_left_out_and_packets_wait_in_the_queue_at_rate_zero(
+    tmp_path: Path,
+) -> None:
     text = "t_s,rate_bps,outage\n0,5,0\n1,5,1\n1,5,0\n2,0,0\n3,0,TRUE\n5,5,No\n"
     outages = [Outage(2 * S, S, "queue"), Outage(3 * S, 2 * S, "drop")]
     assert sheet(tmp_path, text).forward.outages == outages
@@ -177,7 +179,7 @@ def test_an_outage_of_no_duration_is_left_out_and_rate_zero_queues_packets(tmp_p
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r", "\n\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_every_end_of_line_and_a_byte_order_mark_are_read(
+def test_every_kind_of_line_end_and_a_byte_order_mark_are_read(
     tmp_path: Path, ends: str, mark: str
 ) -> None:
     assert sheet(tmp_path, f"{mark}t_s,loss{ends}1,0.5{ends}").forward.loss == [(S, 0.5)]
@@ -369,7 +371,9 @@ def test_round_trips_are_divided_by_the_clocks_of_both_ends_or_into_halves(
     assert says is None or says in found.notes[0]
 
 
-def test_one_way_delays_have_no_reverse_and_smoothed_delays_are_refused(tmp_path: Path) -> None:
+def test_one_way_delays_have_no_reverse_direction_and_smoothed_delays_are_refused(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "one.csv"
     file.write_text("order,measure,probe,sent_ns,rtt_ns\n" + "".join(
         f"causal,one-way,{n},{n}000000000,{'' if n == 2 else 30 * MS}\n" for n in range(5)

@@ -312,7 +312,9 @@ def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Time
     return moves
 
 
-def test_outages_lose_only_the_lost_probes_even_with_long_round_trips(tmp_path: Path) -> None:
+def test_an_outage_of_the_link_drops_only_the_lost_probes_even_if_round_trips_are_long(
+    tmp_path: Path,
+) -> None:
     rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]
     rtt[20:25] = [None] * 5
     rtt[60:90] = [None] * 30
@@ -378,7 +380,9 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
     assert "note: times of sending computed" in " ".join(result.stdout.split())
 
 
-def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:
+def test_one_of_several_recordings_in_a_file_can_be_chosen(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "twice.txt").write_text(LOG + LOG.replace("time=40.0", "time=30.0"))
     words = ["delays", "twice.txt", "--timeline", "moves.toml"]
     refused(
@@ -395,7 +399,7 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")
 
 
-def test_pictures_show_directions_and_gaps_and_shade_outages(
+def test_pictures_show_the_directions_gaps_and_shaded_outages(
     netspurt: Command, tmp_path: Path
 ) -> None:
     second = 1_000_000_000

@@ -76,7 +76,7 @@ def test_the_timer_of_a_filter_without_memory_is_twice_the_last_delay() -> None:
     )
 
 
-def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
+def test_the_filter_of_the_timer_mills_equals_the_steps_computed_by_hand() -> None:
     """RFC 889: a delay R changes the estimate E to F E + (1 - F) R.
 
     F is 15/16 if R is below E, otherwise 3/4. The timer is 2 E.
@@ -189,7 +189,7 @@ def mixed(count: int = 300, seed: int = 1) -> ns.Delays:
 SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["mills", "linux"]
 
 
-def test_the_front_holds_the_timers_that_no_other_timer_beats() -> None:
+def test_the_front_has_the_timers_that_no_other_timer_beats() -> None:
     replay = ns.replay(mixed(), SETTINGS)
     pairs = {a.estimator: (a.spurious, a.timer.value) for a in replay.algorithms}
     beaten = {
@@ -247,7 +247,7 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     file.write_text("rtt_ms\n" + "20\n" * 60)
     (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
     paragraphs = recommended(path, ["mills", "linux"])
-    assert "No probe was lost; half a loss is added." in paragraphs
+    assert "No probe was lost; the cost assumes half a loss." in paragraphs
     assert "These are one-way delays." in paragraphs
     assert "counts as 200 ms of waiting (10 median one-way delays, which are 5 round trips" in (
         paragraphs

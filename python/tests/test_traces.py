@@ -32,7 +32,7 @@ S = 1_000_000_000
 MS = 1_000_000
 
 
-def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
+def test_a_rate_of_12_mbit_s_gives_one_opportunity_in_each_millisecond() -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000)]), S) == list(range(1, 1001))
 
 
@@ -141,7 +141,9 @@ spy = ["receiver"]
 """
 
 
-def test_a_rate_and_its_trace_let_a_link_deliver_about_equally_much(tmp_path: Path) -> None:
+def test_a_link_delivers_about_equally_much_with_a_rate_and_with_the_trace_of_this_rate(
+    tmp_path: Path,
+) -> None:
     by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
     steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
     (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))

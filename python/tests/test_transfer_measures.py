@@ -138,7 +138,7 @@ def test_cwnd_is_counted_in_segments_whose_size_is_the_packet_size_without_heade
     assert value("start_windows", {"r": without_timeout}, run="r") is None
 
 
-def test_a_burst_is_what_leaves_within_a_hundredth_of_a_round_trip() -> None:
+def test_packets_that_leave_within_a_hundredth_of_a_round_trip_form_a_burst() -> None:
     """The round trip is 2 s, so packets within 20 ms belong together."""
     events = [(0.0, "data", 1), (2.0, "ack", 1), (4.0, "data", 2), (4.019, "data", 3)]
     events += [(4.021, "data", 4), (6.0, "ack", 4)]
@@ -208,7 +208,10 @@ def test_the_shift_of_two_traces_makes_as_many_events_agree_as_possible(
 
 
 def test_events_after_the_first_retransmission_do_not_change_the_shift() -> None:
-    """After its retransmission, the late trace repeats the early one with numbers higher by 7."""
+    """After its retransmission, the late trace repeats the early one.
+
+    The packet numbers are then higher by 7.
+    """
     early, before = shifted(0, 0.0), shifted(3, 2.5)
     late = [*before[:3], *before[8:12], (9.9, "retransmission", 8)]
     late += [(t + 20, kind, n + 7) for t, kind, n in early[:-1]]
@@ -277,7 +280,7 @@ def case(window: str, acks: Sequence[float], send: str = "9 segments", **more: s
     return BenchCase(values, run)
 
 
-def test_the_measure_most_saved_is_the_largest_saving_of_all_transfers() -> None:
+def test_the_largest_saving_of_all_transfers_is_found() -> None:
     cases = [
         case("1 segment", [2.0, 8.0]),
         case("1 segment", [2.0, 20.0], send="90 segments"),
@@ -339,7 +342,7 @@ def test_the_factor_of_rttvar_leaves_out_small_rttvars_and_backoffs() -> None:
     assert value("deviations_in_timer", {"r": run}, run="r", least="2.4") == pytest.approx(4.5)
 
 
-def test_the_first_timer_is_in_multiples_of_the_first_sample() -> None:
+def test_the_first_rttvar_and_the_first_rto_are_returned_as_multiples_of_the_first_sample() -> None:
     rtt = table(t_s=[2.0, 3.0], rtt_s=[0.4, 9.0])
     rto = table(
         t_s=[0.0, 2.0, 3.0], srtt_s=[NAN, 0.4, 9], rttvar_s=[NAN, 0.2, 9], rto_s=[3.0, 1.2, 9]
@@ -349,7 +352,7 @@ def test_the_first_timer_is_in_multiples_of_the_first_sample() -> None:
     )
 
 
-def test_the_measure_after_a_timeout_gives_cwnd_and_relative_ssthresh() -> None:
+def test_ssthresh_after_a_timeout_is_measured_as_a_share_of_the_old_cwnd() -> None:
     rto = table(t_s=[4.0, 6.0], fired=[True, True])
     cwnd = table(
         t_s=[0.0, 3.0, 4.0, 6.0],
@@ -360,7 +363,7 @@ def test_the_measure_after_a_timeout_gives_cwnd_and_relative_ssthresh() -> None:
     assert value("after_a_timeout", {"r": run}, run="r") == [1, 0.5]
 
 
-def test_the_measure_early_by_ends_at_the_next_ack_of_new_data() -> None:
+def test_the_time_from_a_timeout_to_the_next_ack_of_new_data_is_measured() -> None:
     rto = table(t_s=[1.0, 1.75, 5.0], fired=[False, True, True])
     assert value("early_by", {"r": transfer(SIMPLE, rto=rto)}, run="r") == pytest.approx(750)
     without_timeout = transfer(SIMPLE, rto=table(t_s=[1.0], fired=[False]))
@@ -376,7 +379,7 @@ def test_runs_with_two_clocks_are_compared_by_end_and_by_duration() -> None:
     assert value("ends_at", runs, run="coarse") == 60
 
 
-def test_the_measure_used_after_step_leaves_out_the_pause_that_the_step_makes() -> None:
+def test_the_use_of_a_line_after_a_step_is_measured_without_the_pause_that_the_step_makes() -> None:
     """Before the delay steps up, ten packets arrive in each second; in the next second, none."""
     paper = read_paper("globecom2000")
     ((step, _),) = (jump for jump in stored(paper, contacts(paper)["S14"]).jumps() if jump[1] > 0)

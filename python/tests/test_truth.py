@@ -216,7 +216,7 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("view", [LOSSY, GAPS])
-def test_a_lossy_view_misses_its_share_of_packets(view: CaptureView) -> None:
+def test_a_lossy_view_lacks_its_share_of_packets(view: CaptureView) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
     # Consecutive missed packets form sequences of the length of a burst, or longer sequences if two
@@ -274,7 +274,7 @@ def test_labels_must_add_up_to_the_kernels_counters() -> None:
     assert wrong_sums({"from": sent}, {"from": COUNTED}) == []
     swapped = ["syn", "tlp", "go-back-n", "go-back-n", "rack", "tlp"]
     assert wrong_sums({"from": swapped}, {"from": COUNTED}) == [
-        "f.from: TcpExtTCPTimeouts: 1 label, 2 by the kernel"
+        "f.from: TcpExtTCPTimeouts: 1 label, and the kernel counted 2"
     ]
     assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
 
@@ -287,8 +287,8 @@ def test_each_host_with_segments_has_sums_over_its_programs_connections() -> Non
     assert [str(one) for one in sums(run) if not one.agrees] == []
     segments["flow"][-1] = segments["flow"][-2] = "g.1"
     assert [str(one) for one in sums(run) if not one.agrees] == [
-        "f.to: TcpRetransSegs: 2 labels, 3 by the kernel",
-        "f.to: TcpExtTCPFastRetrans: 2 labels, 3 by the kernel",
+        "f.to: TcpRetransSegs: 2 labels, and the kernel counted 3",
+        "f.to: TcpExtTCPFastRetrans: 2 labels, and the kernel counted 3",
     ]
 
 
@@ -401,7 +401,7 @@ def test_a_run_with_a_missing_or_a_changed_capture_cannot_be_checked(
     write_part(capture, tmp_path / "part.pcapng", range(len(packets) - 1), 100)
     rows = NodeRows(ns.open_run(tmp_path / "run"), capture.stem)
     rows.check(packets)
-    with pytest.raises(CollectionError, match="packets in the capture"):
+    with pytest.raises(CollectionError, match="packets, but its table has"):
         rows.check(read_packets(tmp_path / "part.pcapng"))
     first = packets[0]
     longer = Packet(first.unix_ns, first.size_bytes + 4, first.octets)

@@ -19,7 +19,7 @@ from netspurt.truth import TruthError, cases, check_collection, make_collection,
 from netspurt.truth.answers import Answer, Explainer, match
 from netspurt.truth.labels import Label, read_labels
 from netspurt.truth.scoring import Score, bins, class_of, wilson
-from netspurt.wording import counted
+from netspurt.wording import number
 
 from conftest import Command
 
@@ -89,7 +89,7 @@ def test_an_explainer_without_answers_misses_every_retransmission_in_the_capture
     assert side.found == 0
     assert side.missed + side.unseen_not_found == side.held
     assert side.unseen_not_found > 0
-    assert f"{counted(side.missed, 'retransmission')} missed" in score.failures()
+    assert f"retransmissions without an answer: {number(side.missed)}" in score.failures()
 
 
 def test_the_answer_unknown_is_wrong_unless_the_capture_lacks_the_original(
@@ -106,7 +106,7 @@ def test_the_answer_unknown_is_wrong_unless_the_capture_lacks_the_original(
     assert {mistake.label.side for mistake in score.wrong if mistake.label} == {"sender"}
 
 
-def test_causes_that_differ_only_by_configuration_are_one_class(collection: Path) -> None:
+def test_causes_that_differ_only_by_configuration_belong_to_one_class(collection: Path) -> None:
     same = {"fast": "rack", "rack": "sack-recovery", "sack-recovery": "fast"}
 
     def permutes(_: Label, answer: Answer) -> Iterator[Answer]:
@@ -126,9 +126,9 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
     side = score.sides["sender"]
     assert set(side.confusion["tlp"]) == {"rto"}
     (failure,) = score.failures()
-    assert failure.startswith("tlp: 0 of ")
+    assert failure.startswith("right causes of the class `tlp`: 0 of ")
     assert "tlp, " in wrong_ones(score.wrong)[0]
-    assert "answered rto" in wrong_ones(score.wrong)[0]
+    assert "the answer is rto" in wrong_ones(score.wrong)[0]
 
 
 def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> None:
@@ -152,16 +152,15 @@ def test_a_second_answer_about_a_packet_counts_as_invented(collection: Path) -> 
     # packet and send another at the same instant. Then an answer about the received packet may
     # count for the sender.
     assert at_senders <= invented <= 1.01 * at_senders
-    many = counted(sides["sender"].invented, "retransmission")
-    assert f"{many} invented" in score.failures()
+    assert f"invented retransmissions: {number(sides['sender'].invented)}" in score.failures()
 
 
 def test_a_missing_original_must_be_reported(collection: Path) -> None:
     score = judged(collection, lambda _, answer: iter([replace(answer, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
-    many = counted(side.loss_not_told, "retransmission")
-    expected = f"{many} whose missing original is not reported"
+    many = number(side.loss_not_told)
+    expected = f"retransmissions whose missing original is not reported: {many}"
     assert score.failures() == [expected]
 
 
@@ -207,7 +206,7 @@ def test_each_bin_counts_the_right_answers_of_similar_confidence() -> None:
     assert middle.interval[0] < 0.9 < middle.interval[1]
 
 
-def test_wilsons_interval_is_that_of_the_tables() -> None:
+def test_wilsons_interval_equals_the_one_in_published_tables() -> None:
     # Newcombe 1998, table I, method 3: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
     for right, count, low, high in [
         (81, 263, 0.2553, 0.3662),
@@ -241,7 +240,7 @@ def test_the_command_fails_and_lists_wrong_answers_if_requirements_are_not_met(
     bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
     assert bad.returncode == 1
     assert "not met: " in bad.stdout
-    assert "answered unknown" in bad.stdout
+    assert "the answer is unknown" in bad.stdout
     as_json = netspurt("truth", "check", collection, "--json")
     assert as_json.returncode == 1
     assert '"failures"' in as_json.stdout

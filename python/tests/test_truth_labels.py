@@ -83,7 +83,7 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_leaving_packets_are_at_the_sender_and_arriving_ones_at_the_receiver(
+def test_leaving_packets_count_as_seen_at_the_sender_and_arriving_packets_at_the_receiver(
     way: str, side: str
 ) -> None:
     assert [label.side for label in labels_of(repeated(1, way=way))] == [side]
@@ -103,8 +103,8 @@ def test_the_rows_of_a_node_leave_out_packets_of_other_nodes() -> None:
 @pytest.mark.parametrize(
     ("count", "size", "says"),
     [
-        (3, 140, "3 packets in the capture, 2 rows"),
-        (0, 140, "0 packets in the capture, 2 rows"),
+        (3, 140, "the capture has 3 packets, but its table has 2 rows"),
+        (0, 140, "the capture has 0 packets, but its table has 2 rows"),
         (2, 141, "packet 2 has 141 octets, but its row has 140"),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_case_is_left_out_if_its_capture_differs_from_its_tables(
     (case,) = cases(1, live=False, only="tails", stacks="plain")
     made = make_collection(tmp_path / "c", [case], progress=lambda *now: done.append(now))
     assert (made.cases, made.captures, done) == (0, 0, [(1, 1)])
-    assert "packets in the capture" in made.left_out[case.name]
+    assert "packets, but its table has" in made.left_out[case.name]
     told = json.loads((tmp_path / "c" / "collection.json").read_text())
     assert told["left_out"] == made.left_out
     assert [one.name for one in (tmp_path / "c").iterdir()] == ["collection.json"]

@@ -111,10 +111,10 @@ def test_sides_and_captures_without_tcp_options_have_scores_of_their_own() -> No
     [
         (98, 2, []),
         (49, 1, []),
-        (97, 3, ["tlp: 97 of 100 right, at least 98% are required"]),
+        (97, 3, ["right causes of the class `tlp`: 97 of 100; at least 98% are required"]),
         # 48 of 49 are 97.96 %.
-        (48, 1, ["tlp: 48 of 49 right, at least 98% are required"]),
-        (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
+        (48, 1, ["right causes of the class `tlp`: 48 of 49; at least 98% are required"]),
+        (0, 1, ["right causes of the class `tlp`: 0 of 1; at least 98% are required"]),
     ],
 )
 def test_at_least_98_percent_of_the_causes_in_each_class_must_be_right(
@@ -125,26 +125,26 @@ def test_at_least_98_percent_of_the_causes_in_each_class_must_be_right(
     assert scored(*pairs, (LABEL, ANSWER)).failures() == failures
 
 
-def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
+def test_each_requirement_that_is_not_met_has_a_message() -> None:
     assert Score().failures() == ["no capture has a retransmission at its sender's side"]
     score = scored((LABEL, None), (replace(LABEL, original="unseen"), ANSWER))
     score.add("d", MatchedAnswers([], [("sender", ANSWER)] * 2))
     assert score.failures() == [
-        "1 retransmission missed",
-        "2 retransmissions invented",
-        "1 retransmission whose missing original is not reported",
-        "rto: 1 of 2 right, at least 98% are required",
+        "retransmissions without an answer: 1",
+        "invented retransmissions: 2",
+        "retransmissions whose missing original is not reported: 1",
+        "right causes of the class `rto`: 1 of 2; at least 98% are required",
     ]
 
 
 def test_a_line_for_each_wrong_answer_names_the_packet_and_both_causes() -> None:
     score = scored((LABEL, replace(ANSWER, cause="tlp")), (replace(LABEL, spurious=True), None))
     score.add("d", MatchedAnswers([], [("sender", ANSWER)]))
-    packet = "packet 4, seq 101, sender, original seen: rto"
+    packet = "packet 4, seq 101, sender, original seen: the truth is rto"
     assert wrong_ones(score.wrong) == [
-        f"c/s.pcapng: cause: {packet}, needed, answered tlp, needed",
-        f"c/s.pcapng: missed: {packet}, spurious, answered nothing",
-        "d: invented: t_ns 50000, seq 101: no retransmission, answered rto, needed",
+        f"c/s.pcapng: wrong cause: {packet}, needed; the answer is tlp, needed",
+        f"c/s.pcapng: missed: {packet}, spurious; there is no answer",
+        "d: invented: t_ns 50000, seq 101: this is no retransmission; the answer is rto, needed",
     ]
 
 
@@ -199,7 +199,7 @@ def matched(
     ("away_ns", "found"), [(0, True), (1000, True), (-1000, True), (1001, False), (-1001, False)]
 )
 @pytest.mark.parametrize("seq", [101, 7])
-def test_an_answer_belongs_to_a_packet_at_most_a_microsecond_away(
+def test_an_answer_belongs_to_a_packet_if_their_times_differ_by_at_most_a_microsecond(
     away_ns: int, found: bool, seq: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netspurt.truth.answers.read_packets", lambda _file: [])
@@ -209,7 +209,7 @@ def test_an_answer_belongs_to_a_packet_at_most_a_microsecond_away(
     assert result.invented == ([] if found else [("receiver", answer)])
 
 
-def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
+def test_the_answer_nearest_in_time_is_taken_and_each_answer_is_taken_only_once() -> None:
     near, far = replace(ANSWER, t_ns=50_100), replace(ANSWER, t_ns=49_800)
     later = replace(LABEL, unix_ns=50_200)
     assert matched([LABEL, later], [far, near]).pairs == [(LABEL, near), (later, far)]
@@ -250,7 +250,7 @@ def ip(source: str, version: int = 4) -> bytes:
         ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
     ],
 )
-def test_the_nearest_packet_decides_the_side_of_an_invented_retransmission(
+def test_the_packet_nearest_in_time_decides_the_side_of_an_invented_retransmission(
     packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [Packet(*packet) for packet in packets]

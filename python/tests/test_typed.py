@@ -77,7 +77,9 @@ def test_a_value_of_each_type_is_read() -> None:
         ({"nmae": "a"}, "the key `nmae` is unknown"),
     ],
 )
-def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: str) -> None:
+def test_the_error_names_a_key_or_a_type_that_does_not_fit(
+    change: dict[str, Any], says: str
+) -> None:
     with pytest.raises(TypedError) as caught:
         read(Outer, GOOD | change)
     assert str(caught.value) == says

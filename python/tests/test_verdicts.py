@@ -113,7 +113,7 @@ def judged(folder: Path, **change: str) -> JudgedClaim:
         ("far below", "29", "9", False),
     ],
 )
-def test_a_comparison_holds_up_to_its_bound_and_no_further(
+def test_each_comparison_has_its_exact_bound(
     tmp_path: Path, compare: str, printed: str, tolerance: str, agrees: bool
 ) -> None:
     judgement = judged(tmp_path, compare=compare, printed=printed, tolerance=tolerance)
@@ -195,7 +195,7 @@ def test_printed_numbers_are_reproduced_only_if_each_lies_in_its_own_band(
     assert judgement.as_dict()["bands"] == [list(band) for band in bands]
 
 
-def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> None:
+def test_a_measure_without_bands_cannot_be_compared_with_a_band(tmp_path: Path) -> None:
     with pytest.raises(PaperError, match="the measure has no bands to compare with"):
         judged(tmp_path, compare="in band")
 
@@ -232,7 +232,7 @@ def test_missing_values_and_missing_live_runs_give_different_verdicts(
         ({"shape": "above: x"}, "expected.csv, line 2, memo.three: shape 'x'"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_named(
+def test_the_error_names_a_row_that_cannot_be_read(
     tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
     with pytest.raises(PaperError, match=r"memo\.three") as raised:
@@ -241,7 +241,7 @@ def test_a_row_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize("name", ["printed", "arguments", "evidence", "tolerance", "note"])
-def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
+def test_the_error_names_a_missing_column(tmp_path: Path, name: str) -> None:
     with pytest.raises(PaperError, match=rf"expected\.csv: the heading lacks the columns {name}"):
         memo(tmp_path, without=name)
 
@@ -309,7 +309,7 @@ def test_a_run_that_several_measures_use_is_made_once(tmp_path: Path) -> None:
     assert made == [1]
 
 
-def test_every_measure_serves_a_claim_and_says_what_it_measures() -> None:
+def test_every_measure_is_used_by_a_claim_and_has_a_docstring() -> None:
     used = {claim.measure for key in shelf() for claim in read_paper(key).claims} - {""}
     assert used == set(registry.MEASURES)
     assert all(measure.__doc__ for measure in registry.MEASURES.values())

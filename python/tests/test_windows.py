@@ -28,7 +28,7 @@ from transfer import SCENARIO, announced, filed  # noqa: E402
 SHARE = 0.03
 
 
-def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
+def test_the_window_begins_grows_and_ends_like_the_window_of_the_kernel() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     assert len(model) == pytest.approx(len(kernel), rel=0.02)
     assert [row[1:] for row in model[:5]] == [row[1:] for row in kernel[:5]]
@@ -37,7 +37,7 @@ def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
         assert ours == pytest.approx(theirs, rel=SHARE)
 
 
-def test_the_window_grows_at_about_the_kernels_octet() -> None:
+def test_the_window_grows_at_about_the_same_octet_as_in_the_kernel() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):
@@ -50,8 +50,8 @@ def test_the_window_grows_at_about_the_kernels_octet() -> None:
     assert all(ours == of_kernel for ours, of_kernel in common)
 
 
-def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
-    """Without autotuning, the maximum of the window is more than twice the kernel's."""
+def test_without_autotuning_the_window_is_far_larger_than_in_the_kernel() -> None:
+    """Without autotuning, the maximum of the window is more than twice the kernel's maximum."""
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
     model = list(announced(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
     assert max(window for _, _, window in model) > 2 * max(window for _, _, window in filed())
@@ -81,7 +81,7 @@ def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
-def test_receive_offload_gives_a_fast_transfer_as_few_acks_as_the_kernels() -> None:
+def test_with_receive_offload_a_fast_transfer_has_about_as_few_acks_as_in_the_kernel() -> None:
     kernel = [acks for gro, acks, _ in offloaded() if gro]
     base = Scenario.parse(FAST)
     plain, merged = (

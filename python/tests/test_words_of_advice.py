@@ -113,7 +113,7 @@ def test_further_settings_replace_those_with_the_same_name() -> None:
     assert floor_of(with_settings("linux", rto_min="7ms")) == pytest.approx(0.007)
 
 
-def test_a_complete_timer_lacks_nothing_so_it_cannot_be_completed() -> None:
+def test_a_timer_that_lacks_no_setting_cannot_be_completed() -> None:
     assert lacking("linux", "30ms") == {}
     assert not can_be_completed("linux")
     assert lacking("no_such_timer", "30ms") == {}
@@ -288,7 +288,7 @@ def test_the_time_of_the_longest_delays_is_printed_if_300_answers_came(answers: 
     assert told == f"longest delay, 700 ms, at 23:11:40{end}"
 
 
-def test_delays_equal_to_the_longest_ones_also_count() -> None:
+def test_delays_equal_to_one_of_the_longest_delays_also_count() -> None:
     sent = np.arange(300) * 10.0
 
     def told(equal: list[int]) -> str:

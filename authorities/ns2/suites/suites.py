@@ -1,4 +1,4 @@
-"""The cases of ns-2's own test suites: their table, their runs in ns-2.35, and the stored answers.
+"""Reads the cases of ns-2's own test suites, runs them in ns-2.35, and stores the answers.
 
 Each row of the stored answers is an event of a flow. There are four kinds of events beside the
 sender. `send` and `retransmission` mean that a packet enters its first queue. `ack` and `dupack`

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_reads_the_clock_reaches_its_instant() {
+    fn the_clock_reaches_an_instant_if_a_thread_only_reads_the_clock() {
         let mut clock = DrillClock::default();
         let wanted = clock.read_us() + 20;
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();

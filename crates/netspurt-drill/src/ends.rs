@@ -19,10 +19,11 @@ pub enum Incoming {
     Unreachable(Unreachable),
 }
 
-/// The protocol number of ICMP, the type of the ICMP message "destination unreachable" (RFC 792),
-/// and the number of octets of an ICMP header.
+/// The protocol number of ICMP.
 const ICMP: u8 = 1;
+/// The type of the ICMP message "destination unreachable" (RFC 792).
 const UNREACHABLE: u8 = 3;
+/// The number of octets of an ICMP header.
 const ICMP_HEADER_BYTES: usize = 8;
 
 /// Returns the ICMP message in an IPv4 packet. Returns `None` for any other packet.
@@ -56,7 +57,7 @@ pub struct WireEnds {
 }
 
 impl WireEnds {
-    /// Sets our address, which a call named.
+    /// Sets our address to the address that a call named.
     ///
     /// # Errors
     /// When the address is an IPv6 address that is not IPv4-mapped.
@@ -65,7 +66,7 @@ impl WireEnds {
         Ok(())
     }
 
-    /// Sets the peer's address, which a call named.
+    /// Sets the peer's address to the address that a call named.
     ///
     /// # Errors
     /// When the address is an IPv6 address that is not IPv4-mapped.

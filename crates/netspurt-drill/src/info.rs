@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_too_large_count_becomes_the_maximum() {
+    fn a_count_that_is_too_large_becomes_the_maximum() {
         let mut info = Info::default();
         info.set(InfoField::Retransmits, 300);
         info.set(InfoField::SndWscale, 7);

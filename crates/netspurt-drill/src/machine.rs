@@ -15,9 +15,9 @@ use crate::world::DrillWorld;
 /// The longest virtual time for which a thread waits for a packet or for the return of a call. If
 /// no event has happened by then, no event will happen.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The maximum number of times that one thread checks whether the other thread is ready, and the
-/// maximum real time between two checks.
+/// The maximum number of times that one thread checks whether the other thread is ready.
 const CHECKS_MAX: u32 = 2000;
+/// The maximum real time between two of these checks.
 const CHECK_INTERVAL: RealSpan = RealSpan::from_micros(500);
 
 /// A world that several threads use, one at a time.
@@ -184,9 +184,10 @@ impl DrillMachine {
         }
     }
 
-    /// If a thread is blocked in a call, and this call returns now or the script is refused, wakes
-    /// that thread. Then waits until that thread has read the clock and sleeps again, but not for
-    /// more than `CHECKS_MAX` checks. So the results of that thread do not depend on scheduling.
+    /// Wakes the thread that is blocked in a call, if this call returns now or if the script is
+    /// refused. Then waits until that thread has read the clock and sleeps again. This wait ends
+    /// after `CHECKS_MAX` checks at the latest. So the results of that thread do not depend on
+    /// scheduling.
     fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
         let Shared { world, blocked, returned } = &mut *shared;
         let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {

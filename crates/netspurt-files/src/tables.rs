@@ -48,8 +48,8 @@ fn spread<T: Copy + Default>(values: Vec<T>, levels: Vec<i16>) -> OptionalValues
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
 }
 
-/// Reads a table from a Parquet file that [`write_table`](netspurt::record::write_table) wrote, and
-/// calls it `name`.
+/// Reads a table from a Parquet file that [`write_table`](netspurt::record::write_table) wrote. The
+/// table gets the name `name`.
 ///
 /// # Errors
 /// When the file cannot be read, is damaged, has too many values, or has a kind of column that

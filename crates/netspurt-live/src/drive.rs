@@ -125,9 +125,9 @@ pub struct Driver {
     log: Log,
     batch: Batch,
     post: Post,
-    /// The arrivals and departures of one pass of the loop. The vectors are kept to reuse their
-    /// memory.
+    /// The arrivals of one pass of the loop. The list is kept, so that its memory is used again.
     arrivals: Vec<(Time, Segment)>,
+    /// The departures of one pass of the loop. This list is kept for the same reason.
     leaving: Vec<Departure>,
     /// A span before each due instant. In this span, the driver does not sleep, but polls the
     /// clock.

@@ -116,7 +116,8 @@ impl Hold {
         &mut self.rings[end]
     }
 
-    /// Returns a free index of `packets`, whose buffer is for a short or for a long packet.
+    /// Returns a free index of `packets`. The buffer at this index is for a short packet if `short`
+    /// is true, and otherwise for a long packet.
     fn place(&mut self, short: bool) -> u32 {
         let free = if short { &mut self.short } else { &mut self.long };
         free.pop().unwrap_or_else(|| {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_used_again_unless_packets_may_leave_twice() {
+    fn places_are_used_again_if_no_packet_may_leave_twice() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1)]);
         hold.release(id(0));

@@ -47,7 +47,7 @@ impl Labels {
         Self::default()
     }
 
-    /// Makes room for the flow of `end`.
+    /// Adds states for the two ends of the flow of `end`, if the list has none for them yet.
     fn make_room(&mut self, end: EndId) {
         let places = EndId::places(end.flow().index() + 1);
         if self.ends.len() < places {

@@ -12,8 +12,8 @@ use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
 /// The number of octets of a `virtio_net_hdr`, the header that says what work on a packet is left
 /// to the device. Its fields are flags, kind of segmentation, length of the headers, and size of a
-/// segment. Two offsets follow: of the first octet that the checksum covers, and from this octet to
-/// the checksum.
+/// segment. Two offsets follow: the offset of the first octet that the checksum covers, and the
+/// offset of the checksum from this octet.
 pub const VIRTIO_BYTES: usize = 10;
 
 /// The maximum number of octets that a device needs before the IP header of a packet: a

@@ -1,4 +1,4 @@
-//! The wall clock.
+//! Reads real time (the wall clock).
 
 use std::time::Instant;
 

@@ -112,7 +112,7 @@ impl RunOrder {
         Scenario::parse_with("scenario", &self.scenario, code)
     }
 
-    /// Writes everything into the folder, the manifest last.
+    /// Writes the results of the run into its folder. The manifest is written last.
     fn keep(&self, scenario: &Scenario, ended: &LiveRun) -> io::Result<()> {
         let mut out = FolderWriter::new(DiskFolder::at(&self.folder));
         out.tables(&ended.results)?;

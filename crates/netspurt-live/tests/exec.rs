@@ -71,13 +71,16 @@ fn fetches_a_page(user: Option<u32>) {
     assert!(numbers(&flows, "sent")[1] >= 50, "the server sends the page");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
-    assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} retransmitted");
+    assert!(
+        lost > 0 && retransmitted >= lost,
+        "packets: {lost} lost, {retransmitted} retransmitted"
+    );
     assert!(folder.table("cwnd").rows() > 3, "the kernel reports the programs' connections");
     assert!(folder.0.join("client.pcapng").metadata().unwrap().len() > 72_000);
 }
 
 #[test]
-fn an_unmodified_client_fetches_from_an_unmodified_server_by_its_name() {
+fn an_unmodified_client_finds_an_unmodified_server_by_its_name() {
     fetches_a_page(None);
 }
 

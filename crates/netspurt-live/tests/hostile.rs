@@ -77,8 +77,12 @@ fn ten_thousand_hostile_packets_are_carried_or_counted() {
     left += path.departures().len();
     path.settle(&mut watch);
     assert_eq!(carried + labels.strange, 10_000);
-    assert!(carried > 3000 && labels.strange > 3000, "{carried} carried");
-    assert!(left >= 1000, "{left} left the path");
+    assert!(
+        carried > 3000 && labels.strange > 3000,
+        "carried packets: {carried}, strange packets: {}",
+        labels.strange
+    );
+    assert!(left >= 1000, "only {left} packets left the path");
     let tables = recorder.finish(&[]);
     assert!(tables[0].rows() as u64 >= carried);
 }

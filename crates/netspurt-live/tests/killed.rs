@@ -74,7 +74,7 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 }
 
 #[test]
-fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
+fn a_killed_run_leaves_no_namespace_and_no_process_and_no_report() {
     let mut had_namespaces = 0;
     // The runs are killed at a fixed sequence of instants. Some of these instants come before the
     // namespaces are made, and others come while packets are sent.

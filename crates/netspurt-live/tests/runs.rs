@@ -36,7 +36,8 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     codes.iter().map(|code| texts[*code as usize].clone()).collect()
 }
 
-/// The rows of a table `segments` for one node and one direction: seconds, kind, packet.
+/// The rows of a table `segments` for one node and one direction. Each row is a time in seconds, a
+/// kind, and a packet number.
 fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
     let (nodes, ways) = (texts(table, "node"), texts(table, "way"));
     let (kinds, packets) = (texts(table, "kind"), numbers(table, "packet"));
@@ -59,7 +60,7 @@ fn measured(window: &str) -> Vec<(String, i64, f64)> {
 }
 
 #[test]
-fn acks_of_rfc_2416_on_the_kernel_arrive_at_the_measured_times() {
+fn on_the_kernels_tcp_the_acks_of_rfc_2416_arrive_at_the_measured_times() {
     real_time(|| {
         let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
             let folder = Folder::new();
@@ -77,9 +78,16 @@ fn acks_of_rfc_2416_on_the_kernel_arrive_at_the_measured_times() {
             let expected = measured(window);
             assert!(expected.len() >= 6 && acks.len() >= expected.len());
             for ((kind, packet, at), got) in expected.iter().zip(&acks) {
-                assert_eq!((&got.1, got.2), (kind, *packet), "window {window}, {at} s");
+                assert_eq!(
+                    (&got.1, got.2),
+                    (kind, *packet),
+                    "initial window {window}, after {at} s"
+                );
                 let off = got.0 - first - at;
-                assert!(off.abs() <= 0.005, "window {window}: {kind} {packet} is {off:+.4} s off");
+                assert!(
+                    off.abs() <= 0.005,
+                    "window {window}: {kind} {packet} differs by {off:+.4} s"
+                );
             }
             let drops = folder.table("drops");
             assert_eq!(numbers(&drops, "packet")[0], lost, "window {window}");
@@ -178,7 +186,7 @@ fn every_octet_arrives_between(ends: &str, family: &str) {
     assert_eq!(numbers(&flows, "acked_bytes"), [60_000; 12], "{which}");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let duplicates = numbers(&flows, "duplicates").iter().sum::<i64>();
-    assert!(lost > 0 && duplicates > 0, "{which}: {lost} lost, {duplicates} duplicates");
+    assert!(lost > 0 && duplicates > 0, "{which}: lost packets {lost}, duplicates {duplicates}");
 }
 
 #[test]
@@ -243,6 +251,11 @@ fn the_rto_of_a_linux_shadow_stays_close_to_the_kernels_rto() {
         off.sort_unstable();
         // The kernel's RTO is read only every 10 ms. The RTO changes within a few ms when the queue
         // fills, so the two RTOs differ a little.
-        assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
+        assert!(
+            off[off.len() / 2] <= 8,
+            "the median is {} ms, of {} differences",
+            off[off.len() / 2],
+            off.len()
+        );
     });
 }

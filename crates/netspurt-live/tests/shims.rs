@@ -68,8 +68,8 @@ fn words(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// A second implementation of RFC 6298, in microseconds as floats. It computes when the timer of
-/// one flow should have fired.
+/// A second implementation of RFC 6298. Its times are floats in microseconds. It computes when the
+/// timer of one flow should have fired.
 #[derive(Default)]
 struct Model {
     floor: f64,

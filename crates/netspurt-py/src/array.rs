@@ -44,7 +44,7 @@ pub fn cells<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {
         let message =
-            format!("the array has {} dimensions: pass one dimension", buffer.dimensions());
+            format!("the array has {} dimensions: pass an array with one", buffer.dimensions());
         return Err(PyTypeError::new_err(message));
     }
     buffer.to_vec(array.py())

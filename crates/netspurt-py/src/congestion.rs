@@ -1,5 +1,5 @@
-//! Congestion control: the core's algorithms for Python, and Python's algorithms for the core. An
-//! algorithm *owns the window* if it controls cwnd even in recovery.
+//! Lets Python use the core's algorithms for congestion control, and lets the core use algorithms
+//! that are written in Python. An algorithm *owns the window* if it controls cwnd even in recovery.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl From<RateSample> for PyRate {
     }
 }
 
-/// The facts about an ACK that a congestion control algorithm gets. Times are in seconds.
+/// What a congestion control algorithm learns about an ACK. Times are in seconds.
 #[pyclass(frozen, name = "Ack", module = "netspurt._core")]
 pub struct PyAck(AckInfo);
 
@@ -537,7 +537,7 @@ impl CongestionControl for CongestionAdapter {
         self.call("on_congestion", &mut window.clone(), |adapter, py| {
             let arguments = (now.as_secs_f64(), kind, flight, smss, &adapter.shown);
             let answer = adapter.on_congestion.call1(py, arguments)?;
-            let what = "the new slow-start threshold in octets, from 1";
+            let what = "the new slow-start threshold in octets, at least 1";
             let wrong = |_| unlike("on_congestion", answer.bind(py), what);
             octets("ssthresh", answer.bind(py)).map_err(wrong)
         })

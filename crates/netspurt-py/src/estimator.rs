@@ -85,8 +85,8 @@ impl Estimator {
         self.timer.on_progress(covers_timed);
     }
 
-    /// The instant in seconds at which a timer armed at `now` fires. `oldest_sent` is when the
-    /// oldest outstanding segment left; `flight_segs` is the number of outstanding segments.
+    /// When a timer that is armed at `now` fires, in seconds. `oldest_sent` is when the oldest
+    /// outstanding segment left; `flight_segs` is the number of outstanding segments.
     fn deadline(&self, now: f64, oldest_sent: f64, flight_segs: u64) -> PyResult<f64> {
         let deadline = self.timer.deadline(instant(now)?, instant(oldest_sent)?, flight_segs);
         Ok(deadline.as_secs_f64())

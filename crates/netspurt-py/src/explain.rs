@@ -52,9 +52,9 @@ impl PyExplanation {
         tables.into_iter().map(PyTable::of).collect()
     }
 
-    /// Joins the explanations of several captures. The numbers of a capture's connections continue
-    /// the numbers of the capture before it. Packets are not kept. If several captures have a
-    /// fault, the first fault is kept.
+    /// Joins the explanations of several captures. The connections of each capture are numbered
+    /// after the connections of the capture before it. Packets are not kept. If several captures
+    /// have a fault, the first fault is kept.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
         let all = captures.iter().map(|capture| &capture.explanation);
@@ -86,8 +86,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// Five numbers of packets: all packets, TCP packets, packets without IP or of an unknown link
-    /// type, TCP fragments that complete no datagram, and other IP packets.
+    /// The number of packets of each of five kinds: all packets, TCP packets, packets without IP or
+    /// of an unknown link type, TCP fragments that complete no datagram, and other IP packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         as_tuple(self.explanation.passed)
@@ -127,9 +127,9 @@ pub struct PyExplaining {
 
 #[pymethods]
 impl PyExplaining {
-    /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. If
-    /// `segments` is true, packets are kept. If `connection` is given, only the packets of the
-    /// connection with this number are kept.
+    /// Opens the captures at `paths`. A capture may be compressed. The path `-` is the standard
+    /// input. If `segments` is true, packets are kept. If `connection` is given, only the packets
+    /// of the connection with this number are kept.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(
@@ -219,7 +219,8 @@ impl PyExplaining {
     }
 }
 
-/// Whether a file that begins with `octets` is a capture, or is compressed and may be one.
+/// Whether a file that begins with `octets` is a capture, or a compressed file that may be a
+/// capture.
 #[pyfunction]
 pub fn begins_capture(octets: &[u8]) -> bool {
     is_capture(octets) || Packing::of(octets).is_some()

@@ -40,7 +40,7 @@ create_exception!(
     "A method of an algorithm returned an invalid value."
 );
 
-/// The error for a method that returned an invalid value: `answer`. The text `what` says what the
+/// The error for a method that returned the invalid value `answer`. The text `what` says what the
 /// method must return.
 pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());

@@ -101,10 +101,10 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass as a tuple. The first two values are its rise and its set [ns since 1970]. Then come two
-/// truth values: whether the search began after the rise, and whether the search ended before the
-/// set. The last values are the minimum and maximum length [km], and the minimum and maximum delay
-/// [s].
+/// A pass as a tuple. The first two values are the instants at which the pass begins (rise) and
+/// ends (set) [ns since 1970]. Then come two truth values: whether the search began after the rise,
+/// and whether the search ended before the set. The last values are the minimum and maximum length
+/// [km], and the minimum and maximum delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.

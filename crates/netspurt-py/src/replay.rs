@@ -136,8 +136,8 @@ impl PyReplayed {
 
     /// Returns sums over some probes, in the order of the fields of [`PartSums`]; times are in
     /// nanoseconds. The argument `first` is the number of the first of these probes, and `end` is
-    /// the number of the probe after the last. `learnt_from` is the number of the first probe that
-    /// left when a delay was known.
+    /// the number of the probe after the last of them. `learnt_from` is the number of the first
+    /// probe that left after a delay was known.
     fn part_sums(
         &self,
         py: Python<'_>,
@@ -147,7 +147,7 @@ impl PyReplayed {
     ) -> PyResult<PartRow> {
         if first > end || end > self.waits.len() {
             return Err(PyValueError::new_err(format!(
-                "probes {first} to {end}: the recording has {} probes",
+                "there are no probes {first} to {end}: the recording has {} probes",
                 self.waits.len()
             )));
         }
@@ -179,10 +179,10 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
     py.detach(|| PyTable::of(replay_table(&algorithms)))
 }
 
-/// A setting: the weights F1 (falling) and F2 (rising), the factor G, the number of spurious
-/// retransmissions, and three sums in nanoseconds. The first sum adds the delays of the probes that
-/// were retransmitted spuriously. The second sum adds the waits for lost probes, and the third sum
-/// adds all timers.
+/// A setting and its results: the weights F1 (falling) and F2 (rising), the factor G, the number of
+/// spurious retransmissions, and three sums in nanoseconds. The first sum adds the delays of the
+/// probes that were retransmitted spuriously. The second sum adds the waits for lost probes, and
+/// the third sum adds all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of the weights `falling` (F1) and
@@ -231,10 +231,11 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// Gives an algorithm samples of one constant delay, and then samples of another. Returns two
-/// numbers of samples of the new delay. After the first number of samples, the timer is never again
-/// below the new delay. After the second number, the timer stays within a tenth of the final timer.
-/// Also returns the timers before the delay changed and at the end, in nanoseconds.
+/// Gives an algorithm samples of one constant delay, and then samples of another constant delay.
+/// Returns two numbers, which count samples of the new delay. After the first number of samples,
+/// the timer is never again below the new delay. After the second number, the timer stays within a
+/// tenth of the final timer. Also returns two timers in nanoseconds: the timer before the delay
+/// changed, and the timer at the end.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

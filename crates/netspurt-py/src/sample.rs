@@ -20,7 +20,8 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
     KINDS[kind as usize].1
 }
 
-/// The longest span in seconds. Tables can hold spans up to 2^63 - 1 ns, which is a little longer.
+/// The longest span in seconds. It is a little shorter than the longest span that tables can hold,
+/// 2^63 - 1 ns.
 const SECONDS_MAX: f64 = 9e9;
 
 /// Converts seconds to a span; `None` if `seconds` is not a number from 0 to [`SECONDS_MAX`].
@@ -169,8 +170,8 @@ impl Sample {
         self.0.retransmissions
     }
 
-    /// The time in seconds for which the peer says that it delayed the acknowledgment. Zero if the
-    /// peer does not say it.
+    /// How long the peer delayed the acknowledgment, in seconds, as the peer says. Zero if the peer
+    /// says nothing about it.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()

@@ -50,8 +50,8 @@ impl PyScript {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
     }
 
-    /// The new values of switches, each of which alone must make the script fail. Each item is the
-    /// path of a switch and its value.
+    /// Changes of switches. Each change alone must make the script fail. Each item is the path of a
+    /// switch and its new value.
     #[getter]
     fn fails_with(&self) -> Vec<(&str, &str)> {
         self.0.options.fails_with.iter().map(|set| (&*set.path, &*set.value)).collect()

@@ -14,11 +14,11 @@ use crate::delays::PyDelays;
 /// delay, and `cov` the standard deviation of the delays divided by their mean. `lengths` has one,
 /// two or four numbers. One number is the length of all probes. With two numbers, each length is
 /// drawn from 0 to the second number, and a length below the first number is replaced by the first
-/// number. Four numbers describe two alternating runs: for each run, the length and the number of
-/// its probes. `line` has pairs: a length in octets, and the delay in nanoseconds of a probe with
-/// this length. `burst` is the number of consecutive losses. If `burst` is 0 or 1, losses are
-/// independent. `glitches` is the number of runs of long delays that are added. This number has an
-/// effect only if `structure` is `glitches`.
+/// number. Four numbers describe two series of probes that alternate: for each series, the length
+/// of its probes and the number of its probes. `line` has pairs: a length in octets, and the delay
+/// in nanoseconds of a probe with this length. `burst` is the number of consecutive losses. If
+/// `burst` is 0 or 1, losses are independent. `glitches` is the number of series of long delays
+/// that are added. This number has an effect only if `structure` is `glitches`.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]
@@ -69,6 +69,8 @@ fn lengths_of(rule: &str, numbers: &[u32]) -> PyResult<Lengths> {
         ("clamped", &[lowest, highest]) => Ok(Lengths::Clamped { lowest, highest }),
         ("uniform", &[lowest, highest]) => Ok(Lengths::Uniform { lowest, highest }),
         ("runs", &[a, n, b, m]) => Ok(Lengths::Runs { first: (a, n), then: (b, m) }),
-        _ => Err(refused(format!("lengths: {rule} cannot have the numbers {numbers:?}"))),
+        _ => Err(refused(format!(
+            "the rule `{rule}` of lengths cannot have the numbers {numbers:?}"
+        ))),
     }
 }

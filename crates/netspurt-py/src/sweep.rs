@@ -51,10 +51,10 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk as a tuple. The first value has the octets of the chunk's Parquet file.
-/// Four numbers of cases follow: the cases that are done, that exceeded a limit (cut), that were
-/// late, and that had errors. Then come the first error, with its case and its message, and the
-/// seconds that the cases took.
+/// The outcome of a chunk as a tuple. The first value is the Parquet file of the chunk, as octets.
+/// Four numbers of cases follow: done cases, cases that exceeded a limit (cut), late cases, and
+/// cases with errors. The next value is the first error, with its case and its message. The last
+/// value is the time that the cases took, in seconds.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: FinishedChunk) -> ChunkOutcome<'_> {
@@ -206,8 +206,9 @@ fn wall() -> Stopwatch {
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
 }
 
-/// The length of one wait for cancelled chunks, and the maximum number of waits.
+/// The length of one wait for cancelled chunks.
 const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
+/// The maximum number of such waits.
 const WAITS: u32 = 250;
 
 /// An engine that runs a sweep on the threads of this process.
@@ -225,9 +226,9 @@ impl SweepEngine {
     #[new]
     fn new(sweep: &PySweep, threads: usize) -> PyResult<Self> {
         let engine = Engine::new(sweep.0.clone(), threads, wall());
-        engine
-            .map(|engine| Self(Mutex::new(engine)))
-            .map_err(|error| PyValueError::new_err(format!("{threads} threads: {error}")))
+        engine.map(|engine| Self(Mutex::new(engine))).map_err(|error| {
+            PyValueError::new_err(format!("cannot start {threads} threads: {error}"))
+        })
     }
 
     /// The number of threads.

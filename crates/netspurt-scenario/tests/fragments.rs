@@ -110,7 +110,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_whole_datagram() {
+fn if_one_fragment_is_lost_the_whole_datagram_is_lost() {
     // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
     // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";

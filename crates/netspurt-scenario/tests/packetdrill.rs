@@ -49,7 +49,7 @@ fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
 
 /// These scripts were written to record the behaviour of Linux 6.18.
 #[test]
-fn joined_packets_sack_reports_and_ecn_marks_agree_with_linux() {
+fn joined_packets_and_sack_reports_and_ecn_marks_agree_with_linux() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/habits");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 3);

@@ -125,7 +125,7 @@ fn our_connection_passes_every_script_with_no_tolerance() {
     };
     let scripts = scripts().into_iter().map(exact);
     let failures: Vec<String> = scripts.filter_map(|script| play(&script, &[]).err()).collect();
-    assert!(failures.is_empty(), "{} fail\n\n{}", failures.len(), failures.join("\n\n"));
+    assert!(failures.is_empty(), "{} scripts fail\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_subject_that_sends_what_a_script_expects_passes_the_script() {
 }
 
 #[test]
-fn a_subject_that_omits_changes_or_delays_a_packet_fails_the_script() {
+fn a_script_fails_if_one_of_its_packets_is_omitted_or_changed_or_delayed() {
     for script in scripts().into_iter().map(without_checks) {
         for line in 0..ScriptedSubject::of(&script).lines.len() {
             let mut forgetful = ScriptedSubject::of(&script);
@@ -306,9 +306,9 @@ fn a_subject_that_omits_changes_or_delays_a_packet_fails_the_script() {
             late.lines.iter_mut().skip(line).for_each(|l| l.1 += Duration::from_secs(1));
             // A SYN may have any sequence number, so a change of this number is no mistake.
             let syn = wrong.lines[line].2.flags.has(Flags::SYN);
-            assert!(run(&script, &mut forgetful).is_err(), "{}: {line}", script.name);
-            assert!(syn || run(&script, &mut wrong).is_err(), "{}: {line}", script.name);
-            assert!(run(&script, &mut late).is_err(), "{}: {line}", script.name);
+            assert!(run(&script, &mut forgetful).is_err(), "{}: packet {line}", script.name);
+            assert!(syn || run(&script, &mut wrong).is_err(), "{}: packet {line}", script.name);
+            assert!(run(&script, &mut late).is_err(), "{}: packet {line}", script.name);
         }
     }
 }
@@ -329,7 +329,7 @@ fn every_written_packet_is_read_back_unchanged() {
 }
 
 #[test]
-fn each_example_on_the_notation_page_passes_and_fails_with_its_changes() {
+fn each_example_on_the_notation_page_passes_but_fails_with_each_of_its_changes() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let mut blocks = page.split("```pkt\n").skip(1).peekable();
     assert!(blocks.peek().is_some());

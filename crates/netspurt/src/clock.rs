@@ -48,8 +48,8 @@ pub struct ClockTextError(String);
 impl FromStr for Clock {
     type Err = ClockTextError;
 
-    /// Reads one of the [`NAMED`](Clock::NAMED) clocks, or the length of a tick; the first tick
-    /// begins with the run.
+    /// Reads the name of one of the [`NAMED`](Clock::NAMED) clocks, or the length of a tick. From a
+    /// length, it makes a ticking clock whose first tick begins with the run.
     fn from_str(text: &str) -> Result<Self, ClockTextError> {
         let named = Self::NAMED.iter().find(|(name, ..)| *name == text.trim());
         let ticking = || Self::ticking(text.parse().ok()?, Duration::ZERO);
@@ -78,11 +78,11 @@ impl Clock {
 
     /// The clocks that have a name: the name, the clock, and its description.
     pub const NAMED: [(&str, Clock, &str); 2] = [
-        ("exact", Self::EXACT, "to the nanosecond"),
+        ("exact", Self::EXACT, "exact to the nanosecond"),
         (
             "linux-hz250",
             Self::LINUX_HZ250,
-            "Linux's, with 250 jiffies a second and its timer wheel",
+            "the clock of Linux, with 250 jiffies a second and the timer wheel of Linux",
         ),
     ];
 
@@ -93,9 +93,9 @@ impl Clock {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
 
-    /// Returns this clock with measurements rounded to the nearest tick, independent of the phase,
-    /// in the same way as ns-2.35 rounds timestamps. The timers of the returned clock fire exactly.
-    /// A clock that does not tick is returned unchanged.
+    /// Returns this clock with other measurements: each is rounded to the nearest tick, and does
+    /// not depend on the phase. ns-2.35 rounds timestamps in this way. The timers of the returned
+    /// clock fire exactly. A clock that does not tick is returned unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
+    fn a_clock_that_rounds_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
         let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
         assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(20)), ms(20));

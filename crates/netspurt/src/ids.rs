@@ -199,7 +199,7 @@ impl TransmissionId {
         self.count() / Self::COPIES
     }
 
-    /// The id of copy `n` of a packet; `n` is at least 1 and less than [`COPIES`](Self::COPIES).
+    /// The id of copy `n` of a packet. `n` is at least 1 and less than [`COPIES`](Self::COPIES).
     /// `self` is the id of the packet.
     #[must_use]
     pub const fn copy(self, n: u64) -> Self {

@@ -1,8 +1,8 @@
 //! The core of netspurt: when should a transport retransmit, and what does a wrong decision cost?
 //!
-//! All code here takes the time, and the bytes that it reads, as parameters. It reads no clock,
+//! All code here gets the time, and the bytes that it reads, as parameters. It reads no clock,
 //! opens no file or socket, and does not know Python. `ARCHITECTURE.md` describes the modules, and
-//! which module may import which.
+//! says which modules each module may import.
 
 pub mod app;
 pub mod clock;

@@ -90,9 +90,9 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
 }
 
 /// Returns a question that suggests the names in `known` that are most similar to `word`. A name is
-/// also similar if it begins with `word`, or if `word` begins with the name. In this case, the
-/// shorter of the two must have at least 4 octets. Returns `None` if no name is similar, or if
-/// `word` is longer than 64 octets.
+/// also similar if it begins with `word`, or if `word` begins with the name. In this case, the name
+/// and `word` must each have at least 4 octets. Returns `None` if no name is similar, or if `word`
+/// is longer than 64 octets.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     /// The minimum length, in octets, of a beginning that a name and `word` share.
     const BEGINNING: usize = 4;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_no_longer_than_the_shown_part_of_its_line() {
+    fn a_mark_is_at_most_as_long_as_the_shown_part_of_its_line() {
         let shown = lines(&"x".repeat(10_000), 0..10_000);
         assert_eq!(shown[3].matches('^').count(), SHOWN);
         assert_eq!(lines("a = 1\n\tb = x", 11..12)[2..], [" 2 | \tb = x", "   | \t    ^ fix"]);

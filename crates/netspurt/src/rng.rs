@@ -8,8 +8,8 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// The beginning of the octets that are hashed. The first state of a stream is computed from the
-/// hash. Whoever changes this computation must also change the beginning.
+/// The octets that are hashed begin with `DERIVATION`. The first state of a stream is computed from
+/// the hash. Whoever changes this computation must also change `DERIVATION`.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.

@@ -257,8 +257,8 @@ impl Present {
 
 /// One transmission of a segment, in 64 bytes: one cache line.
 ///
-/// Options that no segment carries together share memory: ns-2's [`stamp`](Self::stamp), timestamps
-/// and the fourth SACK block share one field, and a SYN's options and the other SACK blocks share
+/// Options that no segment carries together share memory. ns-2's [`stamp`](Self::stamp), timestamps
+/// and the fourth SACK block share one field. A SYN's options and the first three SACK blocks share
 /// other fields.
 ///
 /// ```
@@ -462,7 +462,7 @@ impl Segment {
         self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }
 
-    /// Sets the timestamps option; the caller sets the size.
+    /// Sets the timestamps option. The caller sets the segment's size.
     pub const fn set_timestamps(&mut self, stamps: Timestamps) {
         self.set_last(stamps.val, stamps.ecr);
         self.present.set(Present::TIMESTAMPS);
@@ -479,7 +479,7 @@ impl Segment {
         self.present.sack_count()
     }
 
-    /// Sets the SACK blocks; the caller sets the size.
+    /// Sets the SACK blocks. The caller sets the segment's size.
     ///
     /// # Panics
     /// When there are four blocks and the segment has timestamps.
@@ -502,7 +502,8 @@ impl Segment {
         }
     }
 
-    /// Sets the options of a SYN, which replace any SACK blocks; the caller sets the size.
+    /// Sets the options of a SYN, which replace any SACK blocks. The caller sets the segment's
+    /// size.
     pub fn set_syn_options(&mut self, options: SynOptions) {
         let left = options.mss.unwrap_or_default().into();
         let right = options.window_scale.unwrap_or_default().into();

@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_count_less_than_2_to_the_31_away_is_read_back(
+        fn a_count_is_read_back_if_it_is_less_than_2_to_the_31_away(
             isn: u32, near in 0..1_u64 << 40, off in -(1_i64 << 31) + 1..(1_i64 << 31)
         ) {
             let count = near.saturating_add_signed(off);

@@ -55,7 +55,7 @@ pub struct Appointment {
     pub at: Time,
     /// When the appointment was made.
     pub since: Time,
-    /// An earlier event caused this appointment. The first time is when that event was due, and the
+    /// An earlier event caused this appointment. The first time is when that event was due. The
     /// second time is when the appointment of that event was made.
     pub by: (Time, Time),
 }

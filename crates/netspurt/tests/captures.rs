@@ -1,7 +1,8 @@
-//! Compares the numbers of packets, connections and retransmissions that the module `observe`
-//! counts with the counts of other programs. For captures that others published, the other program
-//! is tshark. For captures of the kernel's TCP, the numbers are compared with the kernel's own
-//! counters. The captures are in `../shared/traces`, beside the repository.
+//! The module `observe` counts the packets, connections and retransmissions of captures. These
+//! tests compare its counts with the counts of other programs. For captures that other people
+//! published, the other program is tshark. For captures of the kernel's TCP, the numbers are
+//! compared with the kernel's own counters. The captures are in `../shared/traces`, beside the
+//! repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark()
         assert_eq!(count(&folder.join("public").join(&name)), expected, "{name}");
         tried += 1;
     }
-    assert!(tried >= 20, "{tried} captures");
+    assert!(tried >= 20, "only {tried} captures were compared");
 }
 
 #[test]

@@ -45,8 +45,8 @@ struct Transfer {
     octets: u64,
     /// Whether the receiving application reads fewer than 5000 octets at a time.
     slow_reader: bool,
-    /// For each segment on the path: the instant of its arrival in nanoseconds, its index in the
-    /// list `segments`, and the end at which it arrives.
+    /// The segments on the path. Each entry has the instant of arrival in nanoseconds, the index in
+    /// the list `segments`, and the end at which the segment arrives.
     flying: BinaryHeap<core::cmp::Reverse<(u64, u64, usize)>>,
     segments: Vec<Segment>,
     /// The first segments that were sent, as text.
@@ -311,7 +311,7 @@ impl Transfer {
     }
 }
 
-/// Plays as many transfers as `count`. The function `make` makes each transfer, and the function
+/// Plays `count` transfers. The function `make` makes each transfer, and the function
 /// `check` checks it. The first seed is the environment variable `NETSPURT_SEED`, or 0.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first =
@@ -348,13 +348,13 @@ fn as_many_octets_are_delivered_as_were_written_and_no_transfer_hangs() {
 /// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
 /// them. If every retransmission was needed, no cut is undone.
 #[test]
-fn a_path_that_only_loses_has_at_most_one_undone_cut_per_spurious_retransmission() {
+fn a_path_that_only_loses_segments_has_at_most_one_undone_cut_per_spurious_retransmission() {
     play(how_many(5_000), Transfer::over_a_path_that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
         let probes = u64::from(retransmissions.spurious[Cause::Tlp as usize]);
         let undone = transfer.ends[0].totals().sent.undone;
-        assert!(undone <= spurious - probes, "{undone} undone, {retransmissions:?}");
+        assert!(undone <= spurious - probes, "{undone} cuts were undone: {retransmissions:?}");
     });
 }
 
@@ -394,7 +394,7 @@ fn two_ends_connect_and_deliver_their_data_after_a_simultaneous_open() {
     assert!(
         ends.iter().all(|end| end.state() == TcpState::Established && end.unacknowledged() == 0)
     );
-    assert!(sent <= 12, "{sent} segments");
+    assert!(sent <= 12, "{sent} segments were sent");
 }
 
 #[test]

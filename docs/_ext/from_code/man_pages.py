@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-#: Heads of columns that are left out, because the cells are clear without them.
+#: The heads that lists leave out, because the cells below them are clear without a head.
 _OMITTED_HEADS = {"", "meaning", "what happens", "what it is"}
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 _MARK = re.compile(r"^<!-- picture: (.+?) \| (.+) -->$", re.MULTILINE)
 
-#: The folder of pictures in the site, and the file that the commands write.
+#: The folder of pictures in the site.
 _FOLDER = "_pictures"
+#: The file that the commands write.
 _WRITTEN = "picture.png"
 
 

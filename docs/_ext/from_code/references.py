@@ -1,4 +1,4 @@
-"""For Sphinx: finds short Python names, keeps colons in docstrings, drops links in man pages."""
+"""Resolves short Python names, keeps colons in docstrings, and removes links from man pages."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _list(one: Schema, whole: Schema) -> str:
 
 def _named(one: Schema, whole: Schema) -> str:
     inner = one.get("additionalProperties")
-    return f"by name: {forms(inner, whole)}" if isinstance(inner, dict) else "a table"
+    return f"for each name: {forms(inner, whole)}" if isinstance(inner, dict) else "a table"
 
 
 def _number(kind: str, one: Schema) -> str:

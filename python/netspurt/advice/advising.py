@@ -28,7 +28,7 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: The maximum share of answers with a spurious retransmission for a timer that suits a path.
+#: A timer suits a path if it retransmits spuriously for at most this share of the answers.
 SPURIOUS_SHARE_MAX = 0.05
 
 #: The minimum number of answers for a recommendation.
@@ -103,7 +103,7 @@ class Advice:
         The cheapest of the estimators from which `pick` was chosen, and the estimators that cannot
         be told apart from the cheapest. Each of them was asked for, or has computed constants.
     suits
-        True if an estimator that was asked for retransmits spuriously for at most
+        True if at least one of the requested estimators retransmits spuriously for at most
         `SPURIOUS_SHARE_MAX` of the answers.
     tuned
         Estimators with constants computed from the recordings.
@@ -357,7 +357,7 @@ def _elsewhere(
 
 
 def _unsettles(there: Weighing, losses: LossShare, pick: str, choice: str) -> bool:
-    """Return `Elsewhere.unsettles` for a choice; the weighing `there` has the share of losses."""
+    """Return `Elsewhere.unsettles` for a choice. `there` has the costs at its share of losses."""
     share = there.price.loss
     if not pick or choice == pick or share is None:
         return False
@@ -378,9 +378,9 @@ class _Candidates:
     allowed
         Estimators that may be chosen.
     first
-        Allowed estimators that are preferred to the others.
+        Allowed estimators that are preferred to the other allowed estimators.
     compared
-        Estimators that are compared with the others, but may not be chosen.
+        Estimators that are compared with the allowed estimators, but may not be chosen.
     """
 
     allowed: Sequence[str]

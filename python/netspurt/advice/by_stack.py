@@ -77,7 +77,7 @@ def difference_words(advice: Advice, name: str) -> str:
     if sign > 0:
         return f"with another share of losses that the recording allows, {this} may cost less"
     if sign < 0:
-        return "but this difference rests on losses that may not return"
+        return "but this difference rests on losses that may not occur again"
     return "the difference is not measurable"
 
 
@@ -96,14 +96,14 @@ def _linux(advice: Advice) -> Iterator[str]:
     floor_s = floor_of(best)
     floor, bill = ms(floor_s), _cost_words(advice, best)
     if abs(floor_s - LINUX_OWN_FLOOR_S) < 1e-9:
-        yield f"On a Linux server: keep the rto_min of 200 ms: it costs {bill} per 1,000 probes."
+        yield f"On a Linux server: keep the rto_min of 200 ms. It costs {bill} per 1,000 probes."
         return
     own, sign = _cost_words(advice, LINUX_OWN), against_own(advice, best)
     if sign >= 0:
         end = ", which is measurably more" if sign else f"; {difference_words(advice, best)}"
         yield (
-            f"On a Linux server: keep the rto_min of 200 ms: it costs {own} per 1,000 probes, and "
-            f"{floor} costs {bill}{end}."
+            f"On a Linux server: keep the rto_min of 200 ms. It costs {own} per 1,000 probes, and "
+            f"an rto_min of {floor} costs {bill}{end}."
         )
         return
     than = f"; the default of 200 ms costs {own}"
@@ -122,7 +122,7 @@ def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
     if 1e3 * floor_s > LINUX_ACK_DELAY_MS:
         yield (
             f"Set {floor} only if no receiver delays ACKs by {floor} or more; Linux delays them by "
-            f"{LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. Otherwise keep 200 ms."
+            f"{LINUX_ACK_DELAY_MS} ms, other systems by up to 200 ms. Otherwise keep 200 ms."
         )
         return
     yield (

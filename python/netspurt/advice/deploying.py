@@ -213,8 +213,8 @@ def _condition(ms: int, formats: set[str]) -> list[str]:
     elif any(name == _CAPTURE_OF_TCP or "qlog" in name for name in formats):
         receivers = "Receivers of TCP delay ACKs"
     return [
-        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. An rto_min of "
-        f"{ms} ms {needs}"
+        f"{receivers}: Linux by {LINUX_ACK_DELAY_MS} ms, other systems by up to 200 ms. An rto_min "
+        f"of {ms} ms {needs}"
     ]
 
 
@@ -274,7 +274,7 @@ def quic_words(text: str) -> list[str]:
         if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
             sentences.append(
                 f"The receiver announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} "
-                f"cannot be set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
+                f"cannot be set, but {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can be set."
             )
     return sentences
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 #: the one before it. If rounding makes some of the minimum RTOs equal, `floors` returns fewer.
 _FLOORS = 24
 
-#: Values of RFC 6298's K and of RFC 889's G that are tried.
+#: The values of RFC 6298's K that are tried.
 _K = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
+#: The values of RFC 889's G that are tried.
 _G = ("1.25", "1.5", "2", "2.5", "3", "4", "6", "8", "12", "16", "32")
 
 #: The minimum number of answers in each half of a recording. A recording with fewer answers in a
@@ -109,7 +110,7 @@ class Lessons:
         return more > math.sqrt(below + above)
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost by `prudent` is smallest. Of equal texts, return the first."""
+        """Return the text with the smallest cost by `prudent`; the first of several such texts."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _sums_and_terms(

@@ -35,9 +35,9 @@ def without_choice(advice: Advice) -> str:
         return ""
     return (
         f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.largest} "
-        "were lost in one loss event. While a sender waits for so long a timer, it sends no other "
-        "probe. So no connection would have these waits and costs. Without --told, timers can be "
-        "compared."
+        "probes were lost in one loss event. While a sender waits for so long a timer, it sends no "
+        "other probe. So no connection would have these waits and costs. Without --told, timers "
+        "can be compared."
     )
 
 
@@ -103,7 +103,7 @@ def _counted(losses: LossShare, where: str, basis: str) -> str:
     """
     lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:
-        return f"No probe was lost{where}; half a loss is added"
+        return f"No probe was lost{where}; the cost assumes half a loss"
     if number == 1:
         one = "one lost probe" if lost == 1 else f"one loss event with all {lost:,} losses"
         return f"{basis} {one}{where}"

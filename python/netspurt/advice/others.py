@@ -46,7 +46,10 @@ def others(advice: Advice) -> Iterator[str]:
 
 
 def cheaper_computed(advice: Advice) -> Iterator[str]:
-    """Yield which timer with computed constants costs measurably less than the recommended one."""
+    """Yield a sentence on each timer that costs measurably less than the recommended timer.
+
+    Only timers with computed constants count, and only if the recommended timer was asked for.
+    """
     names = [*advice.alike, advice.linux] if advice.pick in advice.asked else []
     for name in dict.fromkeys(names):
         if name not in advice.asked and _sign(advice, name) < 0:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: The number of probes for which texts give a cost.
+#: Texts give the cost of a timer for this number of probes.
 THOUSAND = 1000
 
 

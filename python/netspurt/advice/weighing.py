@@ -131,10 +131,9 @@ def least_cost(terms: Sequence[Terms], shortest_s: Sequence[float]) -> float:
 
 
 def squared_distances(sums: Sequence[ReplaySums], terms: Sequence[Terms]) -> Floats:
-    """Return the squared distances from the cost to the limits that the counts allow [s²].
+    """Return the squared distances from the cost to its lower limit and to its upper limit [s²].
 
-    The counts are the counts of spurious retransmissions. The first value is for the lower limit,
-    and the second value is for the upper limit.
+    The limits follow from the counts of spurious retransmissions.
     """
     squares = np.zeros(2)
     for one, own, weight in zip(sums, terms, _weights(terms), strict=True):
@@ -246,7 +245,9 @@ class Weighing:
         return _no_narrower(drawn, squares)
 
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
-        """Return how far the difference of the spurious costs may be below and above its value [s].
+        """Return the distances from the difference of the spurious costs to its two limits [s].
+
+        The first distance is to the lower limit, and the second is to the upper limit.
 
         A probe counts only if exactly one of the two timers was too short for it. If a timer was
         never shorter than the other timer, it cannot be the only timer that was too short. So its

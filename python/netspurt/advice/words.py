@@ -210,14 +210,17 @@ def _break_even(advice: Advice) -> list[str]:
         return []
     ranges = []
     if below[1]:
-        ranges.append(f"with a price below {ms(below[0] * price)} {below[1]} costs less")
+        ranges.append(f"with a price below {ms(below[0] * price)}, {below[1]} costs less")
     if above[1]:
-        ranges.append(f"with a price above {ms(above[0] * price)} {above[1]} costs less")
-    return [f"The price decides: {', '.join(ranges)}."] if ranges else []
+        ranges.append(f"with a price above {ms(above[0] * price)}, {above[1]} costs less")
+    return [f"The price decides: {'; '.join(ranges)}."] if ranges else []
 
 
 def _line(advice: Advice, place: int) -> tuple[float, float]:
-    """Return an algorithm's costs per probe [s]: of waiting, and of spurious retransmissions."""
+    """Return two costs of an algorithm per probe [s].
+
+    The first is the cost of waiting, and the second is the cost of spurious retransmissions.
+    """
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
     sums = [ReplaySums.of(replay.resamples.sums, place) for replay in weighing.replays]
@@ -249,8 +252,8 @@ def _tried(advice: Advice) -> list[str]:
     if worst.cost > 1.5 * worst.least:
         replay = advice.replays[worst.part]
         sentence += (
-            f"; the choice is worst on {replay.delays.name}, where {worst.best} costs "
-            f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
+            f"; the choice is worst on {replay.delays.name}: there it costs "
+            f"{ms(THOUSAND * worst.cost)}, and {worst.best} costs {ms(THOUSAND * worst.least)}"
         )
     return [sentence + ".", *_unlike_pick(advice)]
 
@@ -308,7 +311,8 @@ def _times(count: int) -> str:
 
 
 def _halves(advice: Advice) -> str:
-    # A lesson is a choice from one half, and its part is the other half, on which it is judged.
+    # A lesson is a choice from one half. Its `part` is the other half, on which the choice is
+    # judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
     computed = f"{words}," if (words := _computed(advice)) else ""
     how = f"Check: {_among(advice)} was chosen on one half{computed} and tried on the other half. "

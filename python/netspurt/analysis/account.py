@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: The maximum error of a number that is rounded or truncated to tenths of a second.
 _TENTH = 0.1
 
-#: The error of a sum of floating-point numbers that comparisons and truncations allow for.
+#: Comparisons and truncations allow for this error of a sum of floating-point numbers.
 _ROUNDING_ERROR = 1e-9
 
 
@@ -97,7 +97,7 @@ class Account:
 
     @property
     def good_s_between(self) -> tuple[float, float]:
-        """The bounds of the good time [s] that the truncated times of the row allow."""
+        """The bounds of the good time [s]. The times in the row are truncated."""
         parts = sum(count > 0 for count in (self.lost, self.spurious))
         return self.good_s - _TENTH * parts, self.good_s + 1
 
@@ -121,10 +121,10 @@ RULES = ("total", "mean", "efficiency")
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """Return the contradictions within a row: a sentence for each broken rule.
 
-    ``total``: the mean times the number of probes, plus lost time and spurious time, is the total.
-    ``mean``: the mean is the good time divided by the number of probes. ``efficiency``: the
-    efficiency is the good time divided by the total. A rule is broken if the printed figure lies
-    outside the range that the truncated times allow. Each sentence names the row.
+    ``total``: the total is the mean multiplied by the number of probes, plus lost time and spurious
+    time. ``mean``: the mean is the good time divided by the number of probes. ``efficiency``:
+    the efficiency is the good time divided by the total. A rule is broken if the printed figure
+    lies outside the range that the truncated times allow. Each sentence names the row.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Adaptation:
     start
         The index of the first probe of the new length.
     octets
-        The lengths before and after.
+        The lengths of the probes before and after the change.
     samples
         The number of answered probes of the new length, up to the last probe whose delay was above
         the timer. The number is 0 if the timer was above all delays of the new length. It is `None`

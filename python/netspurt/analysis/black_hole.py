@@ -82,7 +82,9 @@ class BlackHole:
 
 
 def black_holes(tables: Mapping[str, Table]) -> list[BlackHole]:
-    """Return the directions whose large segments a black hole may drop, most losses first.
+    """Return the directions whose large segments a black hole may drop.
+
+    The direction with the most losses comes first.
 
     A black hole is possible under three conditions. At least three retransmissions of the same
     octets got no answer. Then a smaller retransmission of these octets was answered, or no

@@ -148,8 +148,8 @@ class GroupComparison:
     difference
         The group's figure minus its counterpart's figure, with its interval.
     verdict
-        *better*, *worse*, *cannot tell*, or *same* if there are several pairs, and the two cases of
-        each pair are equal.
+        *better*, *worse*, *cannot tell* or *same*. It is *same* if there are several pairs and the
+        two cases of each pair are equal.
     repeats
         The number of repeats in the smaller group.
     """
@@ -222,7 +222,7 @@ def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floa
 
 
 def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
-    """Return how far events that did not occur in these cases may move the cases' figure.
+    """Return by how much the cases' figure may change if events occur that these cases lack.
 
     The result is NaN if the measure does not count events, or if the repeats differ. If the repeats
     differ, their differences give the interval.

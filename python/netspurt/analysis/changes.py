@@ -1,10 +1,10 @@
 """Change points of a series: where its level changes, by three methods.
 
 The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet
-path properties" (IMW 2001): a test of ranks (their CP/RankOrder), and a comparison of a cumulative
-sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment, which is a
-part of the series. Then both parts of the segment are tested in the same way. The third method,
-PELT, finds all changes together. PELT is a check of the other two methods.
+path properties" (IMW 2001). They are a test of ranks (their CP/RankOrder), and a comparison of a
+cumulative sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment,
+which is a part of the series. Then both parts of the segment are tested in the same way. The third
+method, PELT, finds all changes together. PELT is a check of the other two methods.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Splitting:
         self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
 
     def best(self, low: int, high: int) -> tuple[int, float] | None:
-        """Return the best significant change between two indices and its chance, or `None`."""
+        """Return the best significant change between two indices, with its chance, or `None`."""
         if (low, high) not in self._known:
             found = None
             if high - low >= 2 * self.least:

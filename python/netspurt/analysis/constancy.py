@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 #: with these lengths.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
-#: How many values each moving average covers, and the gains of the exponential averages.
+#: How many values each moving average covers.
 AVERAGED = (1, 2, 4, 8, 16, 32)
+#: The gains of the exponential averages.
 GAINS = (0.5, 0.25, 0.125, 0.0625)
 #: The number of values in a block. An exponential average is computed block by block.
 _BLOCK = 128
@@ -121,7 +122,7 @@ def change_free_periods(
     Raises
     ------
     ValueError
-        If the shapes differ, or instants go back in time.
+        If the shapes differ, or if instants go back in time.
 
     Examples
     --------
@@ -145,8 +146,8 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
     Raises
     ------
     ValueError
-        If `ratio` is not above one, a value is not above zero, the shapes differ, or instants go
-        back in time.
+        If `ratio` is not above one, if a value is not above zero, if the shapes differ, or if
+        instants go back in time.
 
     Examples
     --------
@@ -336,7 +337,7 @@ def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Fl
     Raises
     ------
     ValueError
-        If `every_s` is not above zero, the shapes differ, or instants go back in time.
+        If `every_s` is not above zero, if the shapes differ, or if instants go back in time.
 
     Examples
     --------

@@ -65,9 +65,9 @@ class ConstantRate:
         The mean round trip while the rate was constant, and the shortest round trip at any time,
         in seconds.
     variations
-        Two standard deviations, each as a share of its mean: of the octets that were sent in a
-        round trip, and of the octets that arrived in a round trip. A number is `None` if it is not
-        known.
+        The variation of the octets that were sent in a round trip, and the variation of the octets
+        that arrived in a round trip. A variation is a standard deviation as a share of the mean. It
+        is `None` if it is not known.
     fills_queue
         True if round trips became longer because the sender filled a queue, or if it is not known
         why they became longer.

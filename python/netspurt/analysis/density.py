@@ -33,7 +33,8 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     Raises
     ------
     ValueError
-        If there are fewer than two timestamps, they are not in order, or the gain is out of range.
+        If there are fewer than two timestamps, if they are not in order, or if the gain is out of
+        range.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
 
 
 def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
-    """Return the values at some instants. A value lasts from its instant to the next.
+    """Return the values at some instants. A value holds from its instant to the next.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def loss_events(lost: Table, rtt_s: float) -> list[int]:
 
 
 def opposite(of: Keys) -> Keys:
-    """Return, for each number, the number of the opposite direction, shape (n,)."""
+    """Return, for each number of a direction, the number of the opposite direction, shape (n,)."""
     return of ^ 1
 
 

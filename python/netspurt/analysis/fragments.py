@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: The lengths of an IPv4 header without options and of the largest datagram (RFC 791 §3.1)
-#: [octets].
+#: The length of an IPv4 header without options (RFC 791 §3.1) [octets].
 IP_HEADER = 20
+#: The length of the largest datagram (RFC 791 §3.1) [octets].
 LARGEST = 65535
 #: The minimum limit of a net: every net carries datagrams of this size (RFC 791 §3.2) [octets].
 LIMIT_MIN = 68
@@ -203,7 +203,10 @@ class UnderLoss:
         return (extra + math.sqrt(extra**2 + 4 * extra * full / self.loss)) / (2 * full)
 
     def gain(self, packets: int) -> float:
-        """Return the share by which segments of `packets` packets bring more data than of one."""
+        """Return how much more data arrives with `packets` packets per segment than with one.
+
+        The result is a share of the data that arrives with one packet per segment.
+        """
         return self.arriving(packets) / self.arriving(1) - 1
 
 

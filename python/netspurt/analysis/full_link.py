@@ -52,9 +52,9 @@ class FullLink:
         gives the round trip of the newest segment that it covers. Both are `None` if the losses
         show that the link was full.
     sent_variation, delivered_variation
-        Two standard deviations: of the octets sent in a round trip, and of the octets that arrived
-        in a round trip. Each is a share of its mean. `None` if other facts show that the link was
-        full.
+        The variation of the octets that were sent in a round trip, and the variation of the octets
+        that arrived in a round trip. A variation is a standard deviation as a share of the mean.
+        `None` if other facts show that the link was full.
     losses
         How often data was lost; losses within one round trip count once. `None` if other facts show
         that the link was full.

@@ -53,7 +53,7 @@ def find_glitches(
     Raises
     ------
     ValueError
-        If `times` is not above one, or `delay_s` does not have one dimension.
+        If `times` is not above one, or if `delay_s` does not have one dimension.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class HeldSegments:
     def sentence(self, who: str) -> str:
         """Return sentences on why the data of the connection `who` waited, and on what helps."""
         return (
-            f"For {self.share:.0%} of the time of {who}, {duration(self.held_s)}, a short segment "
+            f"For {self.share:.0%} of the time of {who} ({duration(self.held_s)}), a short segment "
             f"waited at {self.source} until an ACK came. Nothing was lost, so a congestion window "
             "would have grown. This is most likely Nagle's algorithm (RFC 896). To mend this, let "
             f"the application at {self.source} write each message with one call, or set "
@@ -56,9 +56,10 @@ class HeldSegments:
 
 
 def held_segments(tables: Mapping[str, Table]) -> list[HeldSegments]:
-    """Return the directions whose short segments waited long and that `short_segments` omits.
+    """Return the directions whose short segments waited long.
 
-    The longest waits come first. Only captures beside the sender show such waits.
+    Directions that `short_segments` returns are left out. The longest waits come first. Only
+    captures beside the sender show such waits.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
 
 #: Each cause in words.
 IN_WORDS: dict[str, str] = {
-    "loss": "loss detection: a retransmission ended the silence",
+    "loss": "a retransmission ended the silence",
     "peer": "the other end had sent nothing that needs an answer",
     "think": "the end worked on what the other end had sent",
     "window": "the receive window was full",

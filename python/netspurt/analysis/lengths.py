@@ -143,7 +143,8 @@ def fit_lengths(
 def _line(x: NDArray[np.float64], y: NDArray[np.float64], lengths_words: str) -> Line:
     if len(x) < _POINTS_MIN or np.ptp(x) == 0:
         raise ValueError(
-            f"{lengths_words}: too few for a line (probes: {len(x)}, different lengths: "
+            f"{lengths_words}: too few probes or lengths for a line (probes: {len(x)}, "
+            f"different lengths: "
             f"{len(np.unique(x))}): give at least {_POINTS_MIN} probes of at least 2 lengths"
         )
     slope, intercept = np.polyfit(x, y, 1)

@@ -58,8 +58,8 @@ class LetWait:
         return (
             f"For {self.share:.0%} of the time of {who} neither end had data to send, as far as "
             f"the capture shows. {waited}. So the application of this end made the other end wait, "
-            "or its data was lost or late before the capture. Only a capture beside this end shows "
-            "which of the two it was."
+            "or the data of this end was lost or late before the capture point. Only a capture "
+            "beside this end shows which of these two causes is true."
         )
 
 

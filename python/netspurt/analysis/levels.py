@@ -22,8 +22,9 @@ MOST = 20
 SPREAD_MIN = 0.005
 #: The maximum number of quantiles of the values that the first division into groups uses.
 _POINTS = 300
-#: The maximum number of rounds of EM, and the minimum gain of log-likelihood per value in a round.
+#: The maximum number of rounds of EM.
 _ROUNDS_MAX = 300
+#: EM also ends if the log-likelihood per value grows by less than this in a round.
 _GAIN_MIN = 1e-6
 #: The search tries 1, 2, 3, ... levels. It ends after `_FAILURES_MAX` tries in a row that did not
 #: give a smaller BIC than all tries before them.
@@ -144,7 +145,8 @@ def _smallest_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
     """Return the smallest BIC for each number of levels, and the best mixture of all.
 
     Each number is tried twice: with one standard deviation for all levels, and with one for each
-    level. The search ends when several consecutive numbers gave no smaller BIC.
+    level. The search ends when several consecutive numbers of levels gave no smaller
+    BIC.
     """
     fits: list[_Mixture] = []
     criteria: list[float] = []

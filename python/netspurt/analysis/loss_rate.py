@@ -25,8 +25,8 @@ from netspurt.wording import number, rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts, the formula is not reliable.
 _CUTS_MIN = 5
-#: `netspurt.analysis.spent` divides the time of a connection into parts. In these parts, the sender
-#: had data, and the receive window did not delay the data.
+#: Some of the parts into which `netspurt.analysis.spent` divides the time of a connection: those in
+#: which the sender had data, and the receive window did not delay the data.
 _SENDING = ("congestion_window", "repair", "timeout")
 #: The part of the time in which the sender had data, and the receive window delayed the data.
 _WINDOW = "receive_window"

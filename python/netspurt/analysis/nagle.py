@@ -26,8 +26,8 @@ _SEGMENTS_MIN = 10
 _PAUSES_MAX = 0.1
 #: The payload of a full segment if the receiver's MSS is not known (RFC 9293 §3.7.1).
 _MSS_DEFAULT = 536
-#: The name (without the unit) of the column of the table `spent` that has the time in which data
-#: was on its way.
+#: The name, without its unit, of a column of the table `spent`: the time in which data was on its
+#: way.
 _FLYING = "congestion_window"
 #: A factor and a time [s]. ACKs are late if the mean round trip of data is at least the factor
 #: times the round trip of the handshake, and longer by at least the time.
@@ -70,7 +70,7 @@ class ShortSegments:
         late = ""
         if self.handshake_s is not None and is_clearly_longer(self.rtt_s, self.handshake_s, _LATE):
             late = (
-                f", but the handshake's round trip only {duration(self.handshake_s)}. So "
+                f", but the handshake's round trip took only {duration(self.handshake_s)}. So "
                 f"{self.destination} may delay ACKs, or data waited in a queue or for a slow link"
             )
         return (
@@ -130,9 +130,9 @@ def _single(part: Table) -> NDArray[np.bool_]:
 def _is_short(row: Mapping[str, Any], back: Mapping[str, Any] | None) -> bool:
     """Return whether all outstanding octets of a direction fit into a short segment.
 
-    `back` is the opposite direction. All segments may have the same length, and this length may be
-    at least the default of a full segment. Then the segments may be full for the path, so the
-    result is false.
+    `back` is the opposite direction. If all segments have about the same length, and this length is
+    at least the default of a full segment, the segments may be full for the path. Then the result
+    is false.
     """
     stamps = STAMP_BYTES if row["timestamps"] else 0
     mss, own = None if back is None else back["mss_bytes"], row["mss_bytes"]

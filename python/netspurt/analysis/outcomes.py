@@ -62,7 +62,7 @@ class Outcome:
 
 
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
-    """Return the outcome of a direction of a flow, or `None` if `flows` has no row of it.
+    """Return the outcome of a direction of a flow, or `None` if the table `flows` lacks it.
 
     In a capture, the time of the direction `forward` starts at the first packet of the connection.
     The time of the direction `reverse` starts at the first data of this direction. If the
@@ -140,7 +140,7 @@ def _replies(run: Ended, flow: str) -> Replies | None:
 
 
 def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Return a sentence on the better of two outcomes, and by how much it is better.
+    """Return a sentence that says which of two outcomes is better, and by how much.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     >>> faster(("a", "b"), (of(math.inf), of(5.0)))
     'b finishes after 5.000 s; a does not finish within its 20 s'
     >>> faster(("a", "b"), (of(math.inf), of(math.inf, 11_000)))
-    'neither finishes within 20 s; b is 10 % faster: 4.4 kbit/s, a 4 kbit/s'
+    'neither finishes within 20 s; b is 10 % faster: 4.4 kbit/s; a has 4 kbit/s'
     """
     order = sorted((0, 1), key=lambda n: both[n].took_s)
     (fast, slow), (first, second) = ((both[n] for n in order), (names[n] for n in order))
@@ -188,7 +188,7 @@ def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
     if high - low <= _DIFFERENCE_MAX * high:
         return f"{within}; both have {rate(high)}"
     more = _more(high / low, "faster", "fast") if low else "faster"
-    return f"{within}; {first} is {more}: {rate(high)}, {second} {rate(low)}"
+    return f"{within}; {first} is {more}: {rate(high)}; {second} has {rate(low)}"
 
 
 def _more(ratio: float, comparative: str, plain: str) -> str:

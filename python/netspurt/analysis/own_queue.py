@@ -22,9 +22,9 @@ _GROWTH_MIN = 0.4
 #: The sender filled a queue if at least `_SHARE_MIN` of the changes of the round trip comes from
 #: the sender's own data in the queue.
 _SHARE_MIN = 0.5
-#: If the rate during slow changes of the round trip is lower than the rate of the whole time by at
-#: most the share `_RATE_OFF_MAX`, no data counts as missing. If the rate is lower by a larger
-#: share, only the excess over `_RATE_OFF_MAX` counts.
+#: The rate during slow changes of the round trip may be lower than the rate of the whole time. If
+#: it is lower by at most the share `_RATE_OFF_MAX`, no data counts as missing. If it is lower by a
+#: larger share, only the excess over `_RATE_OFF_MAX` counts.
 _RATE_OFF_MAX = 0.01
 #: If the link was full, the rate during slow changes of the round trip is higher than the rate of
 #: the whole time by at most the share `_RATE_OFF_BEFORE`.

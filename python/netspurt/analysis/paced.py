@@ -1,4 +1,4 @@
-"""Connections with a constant rate, if a capture does not show what limited this rate."""
+"""Connections whose constant rate a capture does not explain."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _QUARTERS = 4
 #: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
-#: The minimum ratio of the largest to the smallest of medians that differ clearly.
+#: If medians differ clearly, the largest median is at least `_TIMES` times the smallest median.
 _TIMES = 1.2
 
 
@@ -44,5 +44,5 @@ def quarter_words(delays: Delays) -> list[str]:
     return [
         f"the level of the delays changed: the medians of the quarters are {', '.join(first)} and "
         f"{last} ms; `netspurt delays constancy` says when. A timer that suits one level may not "
-        "suit the other"
+        "suit another level"
     ]

@@ -97,8 +97,8 @@ class WindowLimit:
         The round trip of data. If the capture does not show it, the round trip of the handshake.
     open_share
         The mean of the window over the time, divided by another mean: the mean that the window
-        would have if it never shrank. The rest, up to 1, is the share that was filled with data
-        that the application had not read.
+        would have if it never shrank. 1 minus this value is the share of the window that was filled
+        with data that the application had not read.
     mean_bytes
         The window in octets, averaged over the time.
     closed, closed_s
@@ -285,8 +285,9 @@ class WindowLimit:
             return ""
         return (
             f" The shortest round trip of data took {duration(self.trip.min_s)}, but the "
-            f"handshake's round trip only {duration(self.handshake_s)}. So acknowledgments may "
-            "wait until the application reads. In this case a larger window does not help for long."
+            f"handshake's round trip took only {duration(self.handshake_s)}. So acknowledgments "
+            "may wait until the application reads. In this case a larger window does not help for "
+            "long."
         )
 
     def _unread(self) -> str:
@@ -486,7 +487,7 @@ def _unscaled_by(row: Mapping[str, Any], back: Mapping[str, Any], window: int) -
 
 
 def _handshake_s(row: Mapping[str, Any], trip: RoundTrip) -> float:
-    """Return the handshake's round trip [s], or NaN if this or data's round trip is not known."""
+    """Return the handshake's round trip [s]; NaN if it, or the round trip of data, is not known."""
     to_receiver = row["handshake_rtt_ns"]
     if to_receiver is None or not trip.of_data:
         return math.nan

@@ -115,7 +115,7 @@ class Outages:
         How long all of them lasted together, in seconds.
     failed_s
         The time in which at least one connection certainly lost all that it sent, in seconds. In a
-        silence, this time ends when the last but one retransmission leaves.
+        silence, this time ends when the retransmission before the last one leaves.
     floor_s
         The floor that was tried, in seconds. `None` if it was tried for no sender.
     least_s, most_s
@@ -149,7 +149,7 @@ class Silences:
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        The time from the last progress to the last but one retransmission, in seconds. If
+        The time from the last progress to the retransmission before the last one, in seconds. If
         `late` and `arrived` are false, no answer came to that retransmission. The time is 0 if
         there was only one retransmission.
     timeouts
@@ -163,8 +163,8 @@ class Silences:
         True if the first retransmission was spurious and `late` is false. The path had delayed the
         original or its ACK, or had lost the ACK. A shorter timer saves time only if the ACK was
         lost. Of several retransmissions, the receiver may report only the last retransmission as a
-        duplicate. Then the earlier ones, or their ACKs, were lost in an outage, and `arrived` is
-        false.
+        duplicate. Then the earlier retransmissions, or their ACKs, were lost in an outage, and
+        `arrived` is false.
     without_sack
         True if the SYNs show that the connection does not use SACK. Tail loss probes and RACK need
         SACK (RFC 8985 §3).
@@ -195,9 +195,9 @@ class Silences:
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence with several timeouts, if no earlier transmission was answered.
+        """True for each silence with several timeouts, if earlier transmissions got no answer.
 
-        No answer came to any transmission before the last.
+        Earlier transmissions are those before the last retransmission of the silence.
         """
         return (self.timeouts > 1) & ~self.late & ~self.arrived
 
@@ -303,9 +303,9 @@ def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
 def outages(of: Silences) -> Outages | None:
     """Return what is known of outages that ended with an answer, or `None` if there are none.
 
-    The path failed until the last but one retransmission left. It worked when the last one left,
-    because this one was answered. The capture does not show when the path began to work between
-    these two instants.
+    The path failed until the retransmission before the last one left. It worked when the last one
+    left, because the last one was answered. Between these two instants, the path began to work. The
+    capture does not show when.
     """
     which = of.in_outages & of.answered
     if not which.any():
@@ -440,7 +440,7 @@ def _places(waits: Table) -> NDArray[np.int64]:
 
 
 def _above(waits: Table, floor_s: float) -> Floats:
-    """Return the timer of each wait that adds at least a floor to srtt [s], or NaN if unknown."""
+    """Return, for each wait, a timer that adds at least the floor to srtt [s]; NaN if unknown."""
     return waits.seconds(f"timer_ns_{1e3 * floor_s:g}ms")
 
 
@@ -509,8 +509,9 @@ def _judged(changes: Sequence[_Change], of: Silences, tables: Mapping[str, Table
     In `tables`, the table `floors` has the spurious timeouts that lower floors add, and `spent` has
     a row for each connection.
 
-    A change saves time only in a silence that has a single timeout and an answer to its
-    retransmission, and whose original had not arrived. In other silences, the saved time is 0.
+    A change saves time only in a silence for which three facts hold: there was a single timeout,
+    its retransmission was answered, and the original had not arrived. In other silences, the saved
+    time is 0.
     """
     judged_here = of.answered & ~of.in_outages & ~of.late & ~of.arrived
     gained = [

@@ -114,7 +114,8 @@ def _skewed_ends(figure: RepeatedFigure) -> tuple[float, float]:
     References
     ----------
     Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B
-    54 (1992), p. 223: the cubic transformation. Student's quantiles replace those of the bootstrap.
+    54 (1992), p. 223: the cubic transformation. Student's quantiles replace the
+    quantiles of the bootstrap.
     """
     from scipy.special import stdtrit
 
@@ -155,9 +156,9 @@ def _allowing_unseen(difference: Interval, unseen: Sequence[float], *, paired: b
     """Return the difference of two counts, with an interval that allows for unseen events.
 
     If neither group varied, the interval reaches the greater of the two bounds `unseen`. If the
-    groups are not paired and exactly one of them did not vary, both groups still vary
-    independently. So the square of this group's bound and the square of the interval's half width
-    are added (Newcombe 1998).
+    groups are not paired and exactly one of them did not vary, two squares are added: the square of
+    the bound of the group that did not vary, and the square of the interval's half width. They are
+    added because groups that are not paired are independent (Newcombe 1998).
     """
     bound, one_varied = float(np.fmax(unseen[0], unseen[1])), bool(np.isnan(unseen).any())
     if np.isnan(bound) or (paired and one_varied):

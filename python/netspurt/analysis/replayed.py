@@ -84,7 +84,7 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
 
 
 def learnt_from(delays: Delays, order: str) -> int:
-    """Return the number of the first probe that `learnt` counts. It counts all later probes."""
+    """Return the number of the first probe that `learnt` counts. All later probes also count."""
     return int(np.argmax(learnt(delays, order)))
 
 

@@ -125,8 +125,8 @@ def _vantages(connections: Table, habits: Table) -> NDArray[np.int8]:
     The values are indices of `_VANTAGES`.
     """
     where = _by_handshakes(connections)
-    # If both ends are on one host, this host captures a packet when it sends it, before it receives
-    # it. So each direction is captured beside its sender.
+    # If both ends are on one host, this host captures each packet when the packet is sent, and not
+    # when it is received. So each direction is captured beside its sender.
     where[within_one_host(connections)] = _SENDER
     for place, name in enumerate(_VANTAGES[:_UNKNOWN]):
         own = rows_of(keys(habits.where(vantage=name)), keys(connections))

@@ -83,7 +83,7 @@ def _end(row: Mapping[str, Any]) -> int:
 def _larger_directions(
     directions: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return those of `directions` that have the most data of their connection."""
+    """Return the rows of `directions` that have the most data of their connection."""
     most = dict[int, int]()
     for row in rows:
         most[row["connection"]] = max(most.get(row["connection"], 0), int(row["unique_bytes"]))

@@ -1,4 +1,4 @@
-"""The share of each of several causes in a difference (Shapley values)."""
+"""Divides a difference among its causes: the share of each cause is its Shapley value."""
 
 from __future__ import annotations
 

@@ -329,7 +329,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     known = np.isfinite(a) & np.isfinite(b)
     if known.sum() < _FEWEST:
-        raise ValueError(f"{known.sum()} pairs: {_FEWEST} are needed for a correlation of ranks")
+        raise ValueError(f"a correlation of ranks needs {_FEWEST} pairs, not {known.sum()}")
     a, b = (ranks(one[known]) - (known.sum() + 1) / 2 for one in (a, b))
 
     def correlation(sums: Floats) -> Floats:
@@ -372,7 +372,7 @@ class TimeoutLabels:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> TimeoutLabels:
     """Label a timeout in each connection whose longest silence exceeds a threshold.
 
-    A silence gets no label if the far end worked on a request. It gets none, either, if the far end
+    A silence gets no label if the far end worked on a request. It also gets no label if the far end
     waited for the near end, for the receive window or for a round trip. A silence in which the far
     end seemed to have nothing to send may get a label. The reason is that the loss of the last
     packets looks the same beside the receiver.

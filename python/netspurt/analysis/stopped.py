@@ -1,11 +1,11 @@
-"""Connections whose sender stopped again and again: for its application, or for its send buffer.
+"""Finds connections whose sender often waited for its application or for its send buffer.
 
 A capture beside the sender shows that the sender stopped: the last segment was short, or more than
 half of the outstanding data was acknowledged although no new data was sent. If the sender goes on
 just after an ACK, with full segments, it had waited for room in its send buffer. It had not waited
 for its application, because an application does not see ACKs. It had not waited for its congestion
-window, because a congestion window lets data go with each ACK. If the sender goes on at another
-instant, it had waited for its application.
+window, because a congestion window lets new data leave with each ACK. If the sender goes on at
+another instant, it had waited for its application.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Stopped:
 
     def sentence(self, who: str) -> str:
         """Return sentences on what held the connection `who` back, and what helps."""
-        took = f"For {self.share:.0%} of the time of {who}, {duration(self.stopped_s)},"
+        took = f"For {self.share:.0%} of the time of {who} ({duration(self.stopped_s)}),"
         if not self.for_buffer:
             return (
                 f"{took} {self.source} had sent all the data that its application had written, and "
@@ -68,9 +68,9 @@ class Stopped:
             f"{took} {self.source} sent nothing although most of its data was acknowledged. Then "
             "it went on just after an ACK, with full segments; at most "
             f"{number(self.outstanding_bytes)} octets were outstanding. A congestion window lets "
-            "data go with each ACK, and the receive window had room. So most likely the send "
-            f"buffer at {self.source} was full, and its application waited for room. A larger send "
-            "buffer (`SO_SNDBUF`) helps."
+            "new data leave with each ACK, and the receive window had room. So most likely the "
+            f"send buffer at {self.source} was full, and its application waited for room. A larger "
+            "send buffer (`SO_SNDBUF`) helps."
         )
 
 

@@ -1,4 +1,4 @@
-"""What had not ended in the cases of a sweep: requests, flows and connections."""
+"""Counts the requests, flows and connections that had not ended in the cases of a sweep."""
 
 from __future__ import annotations
 
@@ -99,9 +99,10 @@ def unfinished(cases: Columns, scenario: str) -> list[str]:
         return []
     return [
         f"In {number(len(missing))} of {counted(len(flows), 'case')} a flow did not finish: its "
-        "connection failed (reset, refused or given up), or the run ended before. Counts and rates "
-        "include what these cases did until then, and completion times leave such flows out. "
-        f"`netspurt run FILE --case {case[missing[0]]}` says what happened in the first."
+        "connection failed (reset, refused or given up), or the run ended before the "
+        "flow. Counts and rates include what these cases did until then. Completion times leave "
+        "such flows out. "
+        f"`netspurt run FILE --case {case[missing[0]]}` says what happened in the first of these."
     ]
 
 

@@ -28,7 +28,7 @@ class Unread:
     share
         `waited_s` as a share of the connection's time.
     window_bytes, window_bytes_max
-        The receive window in octets, averaged over the time, and the largest one.
+        The mean of the receive window over the time, and its maximum, in octets.
     """
 
     connection: int
@@ -41,7 +41,7 @@ class Unread:
     def sentence(self, who: str) -> str:
         """Return sentences on what the connection `who` waited for, and where to look."""
         return (
-            f"For {self.share:.0%} of the time of {who}, {duration(self.waited_s)}, all data had "
+            f"For {self.share:.0%} of the time of {who} ({duration(self.waited_s)}), all data had "
             f"arrived and no more came. The receive window of {self.receiver} was "
             f"{number(round(self.window_bytes))} octets on average, "
             f"{number(self.window_bytes_max)} octets at most. So its application had not read all "

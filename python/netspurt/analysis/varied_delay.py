@@ -41,7 +41,7 @@ def has_varied_delay(row: Mapping[str, Any], connections: Table, retransmissions
 
     The direction must have been captured beside its sender. The result is false if another
     connection between the same hosts overlaps in time and has many retransmissions in the same
-    direction. Both may share a full queue.
+    direction. Both connections may share a full queue.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def _variation(times_s: NDArray[np.float64], octets: NDArray[np.float64]) -> flo
     """Return how the rates between losses varied: their deviation as a share of their mean.
 
     `octets` says how far the stream had come at each of the times `times_s`. The rates are weighted
-    by the time between the losses. The result is 0 if the stream had not come further at the last
-    loss than at the first.
+    by the time between the losses. The result is 0 if the last loss is not further on in the stream
+    than the first loss.
     """
     lasted, sent = np.diff(times_s), np.diff(octets)
     mean = float(sent.sum() / lasted.sum())

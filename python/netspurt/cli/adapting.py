@@ -31,7 +31,8 @@ Adaptation = Annotated[
 _LEAST = 2
 
 
-#: For each replayed recording: by the name of each timer, how it followed each change of length.
+#: For each replayed recording, a dictionary. It has the names of the timers, and how each timer
+#: followed each change of length.
 Adapted = list[tuple["Replay", dict[str, list["Followed"]]]]
 
 
@@ -58,7 +59,7 @@ def tell_adaptations(found: Adapted, form: Form) -> None:
 
 
 def _changes(replayed: Replay) -> dict[str, list[Followed]]:
-    """Return, by the name of each timer, how it followed each change of length."""
+    """Return how each timer followed each change of length. The keys are the timers' names."""
     from netspurt.analysis import adaptations
 
     octets = replayed.delays.wire_bytes
@@ -134,9 +135,9 @@ def _lines(replayed: Replay, changes: dict[str, list[Followed]]) -> Iterator[str
     yield paint(next(lines), "dim")
     yield from lines
     note = (
-        "The median, and the range in brackets. 0: the timer exceeded all delays of the new length "
-        "from the start. never: the timer was still below the last of these delays, or no probe "
-        "of the new length was answered."
+        "Each cell has the median number of samples, and the range in brackets. 0: the timer "
+        "exceeded all delays of the new length from the start. never: the timer was still below "
+        "the last of these delays, or no probe of the new length was answered."
     )
     yield from wrapped([[paint(note, "dim")]], [width(100)])
 

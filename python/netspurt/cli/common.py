@@ -1,4 +1,4 @@
-"""Lines of `netspurt explain` on connections in several captures, and captures without any."""
+"""Lines of `netspurt explain` on connections in several captures, and on captures without TCP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.shared import SharedConnection
 
-#: The maximum number of files, and of pairs of files, that the lines name.
+#: The lines name at most this number of files, and at most this number of pairs of files.
 _NAMED = 3
 
 
@@ -61,7 +61,8 @@ def _counted_once(shown_by: Mapping[str, int]) -> str:
         f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} in common. "
         f"{'It counts' if many == 1 else 'Each counts'} once, in the capture nearest to the end "
         "that retransmitted more. If both ends retransmitted equally often, the end that sent "
-        f"more data decides. Counted {where}. See netspurt match."
+        f"more data decides. Here {'it was' if many == 1 else 'they were'} counted"
+        f"{':' * (len(there) > 1)} {where}. See netspurt match."
     )
 
 

@@ -31,7 +31,7 @@ class ComparedDirection:
         return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
 
     def view(self) -> View:
-        """Return the view, which says what a plot shows, for this part."""
+        """Return the view of this part. A view says what a plot shows."""
         from netspurt.plots import View
 
         return View(flow=self.flow, direction=self.direction, node=self.node)

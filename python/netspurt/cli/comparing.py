@@ -129,7 +129,7 @@ def _chosen(
         connections = set(run.flows["flow"]) if is_explained(run) else set()
         if len(connections) > 1 and flow not in connections:
             lines.append(
-                f"{name}: {way.flow} is compared, which has the most data of "
+                f"{name}: {way.flow} is compared, because it has the most data of "
                 f"{counted(len(connections), 'connection')}; --flow chooses another"
             )
     return lines
@@ -255,8 +255,8 @@ def _events_of(
     return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
-#: If one run lasts more than `_LONGER` times as long as the other, a line says which time is
-#: compared.
+#: If the duration of one run is more than `_LONGER` times the duration of the other run, a line
+#: says which time is compared.
 _LONGER = 1.01
 
 
@@ -300,14 +300,15 @@ def _details(
     }
 
 
-#: The maximum number of keys of scenarios that are shown, and of characters of a value.
+#: The maximum number of keys of scenarios that are shown, and the maximum number of characters of a
+#: value.
 _KEYS_MAX, _VALUE_MAX = 12, 40
 
 
 def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
-    There are no lines if one of the two is a capture.
+    There are no lines if one of the files is a capture.
     """
     if changed is None:
         return []
@@ -459,8 +460,8 @@ def _lines(
     missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
     typical, most = _later(_median(comparison)), _later(_most(comparison))
     matched = (
-        f"{comparison.matched} of these events are in both, {' and '.join(missing)}; the events in "
-        f"both come {typical} in {names[1]} (median), {most} at most"
+        f"{comparison.matched} of these events are in both runs, {' and '.join(missing)}; "
+        f"the events in both runs come {typical} in {names[1]} (median), {most} at most"
     )
     return [*lines, matched]
 

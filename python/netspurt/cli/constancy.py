@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of, span_of
+from netspurt.cli.options import (
+    Column,
+    Interval,
+    LostAfter,
+    columns_of,
+    count,
+    number_from,
+    one_of,
+    span_of,
+)
 from netspurt.cli.output import columns, paint
 from netspurt.cli.path_report import ms
 from netspurt.cli.paths import Files, Format, each, folded, head_data, heading
@@ -46,20 +55,26 @@ Method = Annotated[
 Alpha = Annotated[
     float,
     typer.Option(
-        min=1e-6,
-        max=0.5,
+        parser=number_from(1e-6, 0.5, example="0.05"),
         metavar="P",
         help="The significance level of rank-order and bootstrap; pelt has none.",
     ),
 ]
 Least = Annotated[
-    int, typer.Option(min=2, metavar="N", help="The minimum number of values between two changes.")
+    int,
+    typer.Option(
+        parser=number_from(2, example="10", whole=True),
+        metavar="N",
+        help="The minimum number of values between two changes.",
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="The seed of the bootstrap's resamples.")]
+Seed = Annotated[
+    int, typer.Option(parser=count, metavar="N", help="The seed of the bootstrap's resamples.")
+]
 Band = Annotated[
     float,
     typer.Option(
-        min=1.001,
+        parser=number_from(1.001, example="1.5"),
         metavar="X",
         help="Also show periods in which the largest value is at most X times the smallest.",
     ),

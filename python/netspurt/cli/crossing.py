@@ -33,7 +33,7 @@ def row_of(one: Crossing) -> dict[str, Any]:
 
 
 def crossing_lines(found: list[Crossing], more: str) -> Iterator[str]:
-    """Yield a sentence for each of the first crossings, and a line with the number of the rest.
+    """Yield a sentence for each of the first crossings, and a line with the number of others.
 
     `more` is the command that prints all of them.
     """

@@ -44,7 +44,8 @@ def delays(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Recordings, folders of them, run folders, or folders of `replay --out`.",
+            help="Recordings (- reads the standard input), folders of them, run folders, or "
+            "folders of `replay --out`.",
             show_default=False,
         ),
     ],

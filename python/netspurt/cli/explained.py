@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
-    """Return the results for a capture, or for one of its connections, for JSON.
+    """Return as data for JSON the results for a capture, or for one of its connections.
 
     The rows of tables are iterators, so that they are not in memory at the same time.
 
@@ -108,7 +108,7 @@ def write_tables(found: Explained, path: Path) -> None:
 
 
 def _check_number(found: Explained, connection: int, numbers: NDArray[np.int64]) -> None:
-    """Check that a connection has the number `connection`; `numbers` has the numbers of all.
+    """Check that a connection has the number `connection`; `numbers` has all numbers.
 
     Raises
     ------
@@ -311,10 +311,10 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
     ("RTT of the newest segment, min / mean / max", _round_trips),
     ("RTT samples", lambda r: number(r["rtt_samples"])),
-    ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
+    ("most octets outstanding", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
     (
-        "window advertised, least above 0 / mean / most",
+        "advertised window, least above 0 / mean / most",
         lambda r: _three(r, "window_bytes", _octets),
     ),
     ("zero windows", lambda r: number(r["zero_windows"])),

@@ -155,7 +155,9 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
     how = "fragments are filled" if net.unit == 1 else "fragments in units of 8 octets (RFC 791)"
     yield f"datagrams of at most {net.limit} B; {how}"
     yield ""
-    rows: list[tuple[str, ...]] = [("mss", "packets", "per packet", "user octets of each")]
+    rows: list[tuple[str, ...]] = [
+        ("mss", "packets", "user octets per packet", "user octets of each packet")
+    ]
     for size in sizes:
         cut = net.fragments(size)
         cells = (f"{size} B", str(len(cut)), f"{net.per_packet(size):.1f} B")
@@ -171,7 +173,15 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
         )
     if under:
         yield ""
-        rows = [("lost", "best mss", "packets", "by formula", "more data per packet than with one")]
+        rows = [
+            (
+                "lost",
+                "best mss",
+                "packets",
+                "packets by formula",
+                "more data per packet than with one packet",
+            )
+        ]
         for one in under:
             best = one.best_count()
             cells = (f"{100 * one.loss:g} %", f"{net.full_size(best)} B", str(best))

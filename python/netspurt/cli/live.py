@@ -275,7 +275,7 @@ _DEFAULT = "linux-default"
 
 
 def _unlike_machine(ends: list[EndReport]) -> list[str]:
-    """Return lines on settings of ends with the profile `linux-default` that this machine lacks."""
+    """Return lines on ends that have `linux-default`, but other settings than this machine."""
     seen: dict[str, list[str]] = {}
     for end in ends:
         # Programs have sockets of their own, so the route sets their congestion control.

@@ -20,7 +20,10 @@ HEADING = ("", "total s", "lost", "lost s", "rtx", "rtx s", "mean ms", "CoV", "e
 
 
 def share_of(measure: str) -> float:
-    """Return the factor from recorded delays to RFC 889's: 1/2 for round trips, 1 for one-way."""
+    """Return the factor that turns recorded delays into one-way delays, as in RFC 889.
+
+    It is 1/2 for round trips, and 1 for one-way delays.
+    """
     return 1.0 if measure == "one-way" else 0.5
 
 

@@ -56,15 +56,20 @@ def flow_of(path: Path, flow: str | None) -> str | None:
 
 def is_recording(file: str | os.PathLike[str]) -> bool:
     """Return whether a file is a recording of delays and not a capture."""
+    return recorded_as(file) is not None
+
+
+def recorded_as(file: str | os.PathLike[str]) -> str | None:
+    """Return the format of a recording of delays, or `None` if the file is no recording."""
     from netspurt.captures import is_capture
     from netspurt.delays import read_delays
 
     if not Path(file).is_file() or is_capture(file):
-        return False
+        return None
     try:
-        return len(read_delays(file)) > 0
+        return next((recording.format for recording in read_delays(file)), None)
     except (ValueError, OSError):
-        return False
+        return None
 
 
 def there(prefix: str, count: int) -> str:

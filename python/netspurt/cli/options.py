@@ -75,11 +75,29 @@ def _lateness(text: str) -> float:
     return value
 
 
+def number_from(
+    low: float, high: float = math.inf, *, example: str, whole: bool = False
+) -> Callable[[Any], Any]:
+    """Return a parser for an option whose value is a number from `low` to `high`."""
+    what = "a whole number" if whole else "a number"
+    bounds = f"from {low:g} to {high:.10g}" if high < math.inf else f"of at least {low:g}"
+
+    def read(text: str) -> float:
+        value = int(text) if whole else float(text)
+        if not low <= value <= high or not math.isfinite(value):
+            raise ValueError
+        return value
+
+    return _reader(f"{what} {bounds}, such as {example}", read)
+
+
 #: Reads a time: 20ms, 0.02, 0.
 lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
 instant = _reader("a time, such as 12.5 (seconds) or 1.5min", _instant)
 count = _reader("a whole number, 0 or more", _count)
 count_above_zero = _reader("a whole number, 1 or more", _count_above_zero)
+port = number_from(1, 65535, example="5001", whole=True)
+port_or_any = number_from(0, 65535, example="5001", whole=True)
 #: Reads the number of a connection, or its name in tables and plots: 3, c3.
 connection_number = _reader("the number of a connection, such as 3 or c3", _connection)
 
@@ -210,15 +228,15 @@ def loaded(
     unset: Sequence[str] | None = None,
     alone: bool = False,
 ) -> Scenario:
-    """Return a scenario after `--unset`, `--set` and `--seed`. If `alone`, its sweep is removed.
+    """Return a scenario after `--unset`, `--set` and `--seed`; `alone` removes its sweep.
 
     A sweep varies settings of the scenario. Each of them is an axis.
 
     Raises
     ------
     ValueError
-        If `scenario` names no scenario, an axis of its `[sweep]` replaces the value of a
-        `--set`, or a `--set` and an `--unset` contradict each other.
+        If `scenario` names no scenario, or if a `--set` and an `--unset` contradict each other.
+        Also if an axis of the scenario's `[sweep]` replaces the value of a `--set`.
     OSError
         If the file cannot be read.
     """

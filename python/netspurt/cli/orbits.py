@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import span_of
+from netspurt.cli.options import number_from, span_of
 from netspurt.cli.output import columns, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.timelining import Picture
@@ -68,14 +68,26 @@ Start = Annotated[
         help="The start: 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
     ),
 ]
-Hours = Annotated[float, typer.Option(help="The number of hours to search.")]
+Hours = Annotated[
+    float,
+    typer.Option(
+        parser=number_from(0, example="24"), metavar="N", help="The number of hours to search."
+    ),
+]
 Elevation = Annotated[
-    float, typer.Option(metavar="DEGREES", help="The minimum elevation above a site's horizon.")
+    float,
+    typer.Option(
+        parser=number_from(-90, 90, example="10"),
+        metavar="DEGREES",
+        help="The minimum elevation above a site's horizon.",
+    ),
 ]
 Margin = Annotated[
     float,
     typer.Option(
-        metavar="KM", help="The minimum height of a line of sight in space above the ground."
+        parser=number_from(0, example="20"),
+        metavar="KM",
+        help="The minimum height of a line of sight in space above the ground.",
     ),
 ]
 AtLeast = Annotated[
@@ -294,8 +306,8 @@ def _coarse(points: PathDelays, step: float) -> list[str]:
     return [
         f"a step of {step:g} s is too coarse for this pass: straight lines between its "
         f"{number(len(points.t_ns))} points are up to {error * 1e3:.3g} ms off, "
-        f"{error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a shorter "
-        "--step"
+        f"or {error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a "
+        "shorter --step"
     ]
 
 
@@ -346,7 +358,7 @@ def _describe(name: str, found: list[Pass], hours: float) -> None:
     typer.echo(paint(f"{name}: {count_of_passes} in {number(hours)} h", "bold"))
     if not found:
         return
-    header = ("pass", "rise", "set", "lasts s", "least ms", "most ms", "swing ms", "")
+    header = ("pass", "rise", "set", "lasts s", "min delay ms", "max delay ms", "swing ms", "")
     rows = [
         (
             str(nth),

@@ -6,6 +6,7 @@ that uses it.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
@@ -32,7 +33,10 @@ def complain(error: BaseException, word: str = "error:") -> None:
     """Print an error. If `word` is given, print another message, which begins with `word`."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
+        missing = error.errno == errno.ENOENT
+        text = (
+            f"{error.filename} does not exist" if missing else f"{error.filename}: {error.strerror}"
+        )
     # The Rust core's errors of files end with the system's error number, which adds no information.
     text = re.sub(r" \(os error \d+\)", "", text)
     # The name of a file may contain styles that netspurt did not make. They are printed as text.

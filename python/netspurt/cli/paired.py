@@ -98,7 +98,8 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         yield (
             f"in {names[1]} a connection takes {abs(told.value):.1f} ms "
             f"{'less' if told.value < 0 else 'more'} on average "
-            f"({ends}): {shorter} are shorter, {longer} longer, {same} the same to 1 %"
+            f"({ends}). Of the connections, {shorter} are shorter, {longer} are longer, and {same} "
+            "are the same to 1 %"
         )
         yield "durations: from the first SYN to the last acknowledgment of data"
 

@@ -179,7 +179,8 @@ _COUNTED = {
 }
 
 _INDENT = 4
-#: The maximum widths of the column of claims in reports, and of values in lists of claims.
+#: The maximum width of the column of claims in reports, and the maximum width of values in lists of
+#: claims.
 _SAYS = 54
 _VALUE = 22
 #: The least width of a column of text.
@@ -234,8 +235,8 @@ def _printed(claim: Claim) -> str:
 def _bound(claim: Claim) -> str:
     """Return the printed value, with the sign of its relation in `_SIGNS`, such as ≥.
 
-    A relation without a sign is left out. So is the relation of a threshold, which is netspurt's
-    own number for a claim without a number.
+    A relation without a sign is left out. The relation of a threshold is also left out. A threshold
+    is netspurt's own number for a claim without a number.
     """
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)

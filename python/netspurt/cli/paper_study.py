@@ -35,8 +35,8 @@ def write_curves(key: str, out: Path | None, form: Form) -> None:
         "satellite",
         "lasts s",
         "points",
-        "least ms",
-        "most ms",
+        "min delay ms",
+        "max delay ms",
         "swing ms",
         "steps s",
     )

@@ -10,7 +10,7 @@ import typer
 
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
-from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of
+from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of, number_from
 from netspurt.cli.output import columns, complain, paint, width, wrapped
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+        help="Recordings, folders of them, or - for the standard input: see `netspurt delays`.",
+        show_default=False,
     ),
 ]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help=READ_AS)]
 Times = Annotated[
     float,
-    typer.Option(min=1.1, metavar="X", help="A delay above X times the typical delay is long."),
+    typer.Option(
+        parser=number_from(1.1, example="3"),
+        metavar="X",
+        help="A delay above X times the typical delay is long.",
+    ),
 ]
 Chance = Annotated[
     float,
     typer.Option(
-        min=1e-9,
-        max=0.5,
+        parser=number_from(1e-9, 0.5, example="0.001"),
         metavar="P",
         help="The accepted probability that random bursts look periodic.",
     ),
@@ -224,7 +228,7 @@ def _are_times_unknown(recording: Delays) -> bool:
 
 
 def _burst_table(found: list[dict[str, Any]]) -> Iterator[str]:
-    rows = [["at", "first probe", "last", "up to", "times the typical delay"]]
+    rows = [["begins at", "first probe", "last probe", "longest delay", "times the typical delay"]]
     rows += [
         [
             "-" if one["start_s"] is None else f"{one['start_s']:.3f} s",
@@ -391,7 +395,7 @@ def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
 
 def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
     heading = f"rate{report_of.each_way(recording.measure)}"
-    rows = [["length", "probes", "at zero", "µs an octet", heading, "deviation"]]
+    rows = [["length", "probes", "at length 0", "µs an octet", heading, "deviation"]]
     for line, told in zip(fit.lines, data["lines"], strict=True):
         rows.append(
             [

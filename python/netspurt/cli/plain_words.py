@@ -13,7 +13,7 @@ _VALUES = {"--parquet": "parquet", "--connection": "connection", "--csv": "as_cs
 
 
 def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of `explain_files` from the words of the command line.
+    """Convert the words of the command line to the arguments of `explain_files`.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import count as whole
-from netspurt.cli.options import span_of
+from netspurt.cli.options import port_or_any, span_of
 from netspurt.cli.output import columns, named, paint, warn_of_cut
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
@@ -130,7 +130,8 @@ def capture(
     peer: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The capture file to make.", show_default=False)],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The peer's TCP port; 0 for all ports.")
+        int,
+        typer.Option(parser=port_or_any, metavar="N", help="The peer's TCP port; 0 for all ports."),
     ] = 0,
 ) -> None:
     """Capture the packets to and from a host until interrupted."""

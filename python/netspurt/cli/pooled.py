@@ -39,7 +39,7 @@ _SHARE = 0.005
 
 
 def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
-    """Yield lines: causes, parts of the time, remedies, and the worst connections.
+    """Yield lines on causes, parts of the time, remedies, and the worst connections.
 
     A remedy is a change of the sender that would have saved time. Tables have at most `room`
     characters in a line, if their words allow it.
@@ -305,12 +305,14 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
     lost = int((~is_beside("receiver", again, found.tables)).sum())
     missed = sum(found.table("habits").where(connection=connection)["uncaptured_bytes"].tolist())
     if lost:
-        or_missed = ", or missed by the capture, which lacks other octets, too" if missed else ""
+        was = "it was" if lost == 1 else "they were"
+        or_missed = ", or missed by the capture, which also lacks other octets" if missed else ""
         yield (
-            f"{counted(lost, 'original')} never came to the capture point: lost between the sender "
-            f"and the capture{or_missed}. A queue on the sender's own host, such as a shaper of "
-            "tc, may have dropped some of them. The capture does not show how long data waits "
-            "there, so causes and times of waiting are less certain than they are beside a sender. "
+            f"{counted(lost, 'original')} never came to the capture point: {was} lost between the "
+            f"sender and the capture{or_missed}. A queue on the sender's own host, such as a "
+            "shaper of tc, may have dropped some of them. The capture does not show how long data "
+            "waits there, so causes and times of waiting are less certain than they are beside a "
+            "sender. "
             "For example, a silence may come from the sender's timer and not from its application."
         )
 
@@ -387,7 +389,7 @@ def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str
 def _limit_lines(
     found: Explained, limits: Sequence[Limit], connection: int | None
 ) -> Iterator[str]:
-    """Yield a line on each of the first limited connections, and a line that counts the rest."""
+    """Yield a line on each of the first limited connections, and a line that counts others."""
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         yield one.sentence(_named(found, one.connection))
@@ -454,7 +456,7 @@ def _what_helps(one: LossLimit) -> str:
 
 
 def _longest(found: Explained) -> Iterator[str]:
-    """Yield the longest connections with the largest part of their times, if there are several."""
+    """Yield the longest connections, each with the largest part of its time."""
     spent = with_both_directions(found.tables)
     whole = whole_s(spent)
     lasted = int((whole > 0).sum())

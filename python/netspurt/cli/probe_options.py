@@ -9,7 +9,7 @@ import typer
 
 from netspurt.cli import completing
 from netspurt.cli.options import count as whole
-from netspurt.cli.options import one_of, span_of
+from netspurt.cli.options import one_of, port, span_of
 
 _KINDS = ("icmp", "udp", "tcp")
 
@@ -29,7 +29,12 @@ Kind = Annotated[
 ]
 
 Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="The port; by default 7 for udp, 80 for tcp.")
+    int | None,
+    typer.Option(
+        parser=port,
+        metavar="N",
+        help="The port, from 1 to 65535; by default 7 for udp, 80 for tcp.",
+    ),
 ]
 
 Four = Annotated[bool, typer.Option("-4", help="Use an IPv4 address.")]
@@ -57,8 +62,8 @@ Length = Annotated[
     str,
     typer.Option(
         metavar="RULE",
-        help="Octets of each datagram: rfc889 (random from 0 to 256; below 40 becomes 40), "
-        "uniform:40-256, 64, or bursts:8 (eight of 40, eight of 256).",
+        help="Octets of each datagram: rfc889 (random from 0 to 256; a length below 40 becomes "
+        "40), uniform:40-256, 64, or bursts:8 (eight of 40, eight of 256).",
     ),
 ]
 
@@ -76,8 +81,8 @@ Timeout = Annotated[
     typer.Option(
         parser=span_of,
         metavar="TIME",
-        help="An echo probe is lost after this time; by default 30 s as in RFC 889, or 2 s "
-        "with --hops.",
+        help="An echo probe counts as lost if no answer comes within this time. By default 30 s "
+        "as in RFC 889, or 2 s with --hops.",
     ),
 ]
 

@@ -18,7 +18,8 @@ import typer
 
 from netspurt.cli import probe_options as opt
 from netspurt.cli.options import count as whole
-from netspurt.cli.options import one_of, span_of
+from netspurt.cli.options import one_of, port_or_any, span_of
+from netspurt.cli.options import port as port_number
 from netspurt.cli.output import columns, fitted, named, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
@@ -394,8 +395,8 @@ def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (
-            f"{about.address} is this machine, so the delays are those of its own kernel, and not "
-            "those of a path: do not use them to choose a timer for a path."
+            f"{about.address} is this machine, so the delays show its own kernel and not a path: "
+            "do not use them to choose a timer for a path."
         )
     if not algorithms:
         return
@@ -508,7 +509,7 @@ def _hop_data(one: Hop) -> dict[str, Any]:
 
 
 def _hop_table(found: list[Hop]) -> Iterator[str]:
-    rows = [["hop", "who", "answered", "least", "median", "adds"]]
+    rows = [["hop", "router or host", "answered", "least delay", "median delay", "adds"]]
     for one in found:
         spans = (
             [span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]
@@ -539,7 +540,10 @@ def serve(
         ),
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any free port.")
+        int,
+        typer.Option(
+            parser=port_or_any, metavar="N", help="The UDP and TCP port; 0 for any free port."
+        ),
     ] = 7,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
 ) -> None:
@@ -563,7 +567,7 @@ def serve(
 
 def push(
     host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port.")] = 7,
+    port: Annotated[int, typer.Option(parser=port_number, metavar="N", help="The TCP port.")] = 7,
     octets: Annotated[
         int,
         typer.Option(

@@ -51,7 +51,7 @@ class Form:
         rows
             The rows for CSV.
         names
-            The columns; by default those of the rows.
+            The columns; by default the columns of the rows.
         """
         if self.as_json:
             print_json(document)

@@ -24,6 +24,9 @@ _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 #: The file with all numbers of a replay.
 REPLAYED = "replay.parquet"
 
+#: The file that is read in place of `-`.
+_STDIN = Path("/dev/stdin")
+
 #: The maximum number of files of a folder whose errors are printed.
 _TOLD = 5
 
@@ -138,8 +141,9 @@ def _hint_once(error: _core.DelaysError, said: set[str]) -> Exception:
 def _read(file: Path, how: How) -> Recordings | Exception:
     from netspurt.delays import Recordings, read_delays
 
+    source = _STDIN if str(file) == "-" else file
     try:
-        found = read_delays(file, format=how.format, interval=how.interval, columns=how.columns)
+        found = read_delays(source, format=how.format, interval=how.interval, columns=how.columns)
     except (ValueError, OSError) as error:
         return error
     if how.lost_after is None:

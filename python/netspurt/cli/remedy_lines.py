@@ -176,8 +176,8 @@ def _ack_delays(shown: Sequence[Remedy], habits: Table) -> Iterator[str]:
     seen = f"{counted(lone, 'ACK')} of lone segments came at most {duration(longest_s)} late here. "
     yield (
         f"{seen if lone else 'The capture shows no ACK of a lone segment. '}Linux receivers may "
-        f"delay such an ACK by {duration(LINUX_ACK_DELAY_S)}, others by up to 200 ms. With a "
-        "shorter minimum, a lone segment to such a receiver causes a spurious timeout."
+        f"delay such an ACK by {duration(LINUX_ACK_DELAY_S)}, other receivers by up to 200 ms. "
+        "With a shorter minimum, a lone segment to such a receiver causes a spurious timeout."
     )
 
 

@@ -59,7 +59,8 @@ def _share(text: object) -> object:
 Files = Annotated[
     list[Path],
     typer.Argument(
-        help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
+        help="Recordings, folders of them, or - for the standard input: see `netspurt delays`.",
+        show_default=False,
     ),
 ]
 Estimators = Annotated[

@@ -12,4 +12,4 @@ def bounded(seconds: float, more: bool) -> str:
 
 def still_waiting(requests: int) -> str:
     """Return the line that explains the `>` of durations."""
-    return f"> at least: {counted(requests, 'request')} still waited at the end of the run"
+    return f"> means at least: {counted(requests, 'request')} still waited at the end of the run"

@@ -82,8 +82,8 @@ def _round_trips(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     yield from _table(heads, rows, range(1, len(heads)))
     if rows and any(row[4] != "-" for row in rows):
         yield (
-            "mean, longest: of the round trips after the handshake, compared with the handshake's "
-            "round trip"
+            "mean, longest: the mean and the longest later round trip, compared with the "
+            "handshake's round trip"
         )
     ping = data["all"]["ping"]["from_1_to_1.1"]
     if ping["count"]:
@@ -129,7 +129,8 @@ def _levels(_data: Data, sites: dict[str, Data]) -> Iterator[str]:
                     "-" if packets is None else f"{packets[0]:.0f} to {packets[1]:.0f}",
                 ]
             )
-    heads = ["levels", "throughput", "spread", "share", "connections", "of the time", "packets"]
+    heads = ["levels", "throughput", "spread", "share of connections", "connections"]
+    heads += ["share of time", "packets"]
     yield from _table(heads, rows, range(1, 7))
 
 
@@ -155,7 +156,7 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     yield from _table(heads, rows, range(1, 5))
     for name, causes in waited.items():
         for cause, count in sorted(causes.items(), key=lambda one: -one[1]):
-            yield from folded(f"{name}: {counted(count, 'time')} {IN_WORDS[cause]}")
+            yield from folded(f"{name}: in {counted(count, 'case')}, {IN_WORDS[cause]}")
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
@@ -190,7 +191,7 @@ def _split(_data: Data, sites: dict[str, Data]) -> Iterator[str]:
                     "" if chance is None else f"{chance:.2g}",
                 ]
             )
-    heads = ["retransmissions", "", "connections", "packets", "median throughput", "by chance"]
+    heads = ["retransmissions", "", "connections", "packets", "median throughput", "p-value"]
     yield from _table(heads, rows, range(2, 6))
 
 
@@ -207,7 +208,8 @@ def _steady(_data: Data, sites: dict[str, Data]) -> Iterator[str]:
                 cells += [number(len(own["periods"])), _told(own["longest_s"], lasting)]
             word = "round trip" if what == "rtt" else what
             rows.append([name if what == "rtt" else "", word, *cells, lasting(one["lasts_s"])])
-    heads = ["change-free", "", "by ranks", "longest", "by resamples", "longest", "of"]
+    heads = ["change-free", "", "periods by ranks", "longest", "periods by resamples", "longest"]
+    heads.append("whole time")
     yield from _table(heads, rows, range(2, 7))
     if rows:
         yield from folded(_IN_2001)

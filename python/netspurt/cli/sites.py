@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import span_of
+from netspurt.cli.options import number_from, span_of
 from netspurt.cli.output import complain, print_json
 from netspurt.cli.site_report import report_lines
 from netspurt.quantities import known
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Within = Annotated[
     float,
     typer.Option(
-        min=0.001,
-        max=1,
+        parser=number_from(0.001, 1, example="0.1"),
         metavar="X",
         help="Count connections whose mean round trip differs from the handshake's by at most this "
         "share.",
@@ -33,7 +32,7 @@ Within = Annotated[
 Times = Annotated[
     float,
     typer.Option(
-        min=1,
+        parser=number_from(1, example="3"),
         metavar="X",
         help="Count connections whose longest round trip is at most X times the handshake's.",
     ),
@@ -297,9 +296,9 @@ def _draw(connections: Connections, folder: Path, threshold: float, times: float
              what="throughput", unit="bit/s")  # fmt: skip
     ratios = {name: handshake_ratio(one) for name, one in each.items()}
     add_cdfs("handshake-mean", {n: r.mean for n, r in ratios.items()}, marks=(0.9, 1.1), unit="",
-             title="Later round trips", what="mean of the later ones / handshake's")  # fmt: skip
+             title="Later round trips", what="mean later round trip / handshake's")  # fmt: skip
     add_cdfs("handshake-longest", {n: r.longest for n, r in ratios.items()}, marks=(times,),
-             title="Later round trips", what="longest of the later ones / handshake's",
+             title="Later round trips", what="longest later round trip / handshake's",
              unit="")  # fmt: skip
     for name, one in each.items():
         positive = one.select((one.throughput_bps > 0) & np.isfinite(one.began_s))

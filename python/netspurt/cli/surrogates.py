@@ -154,15 +154,15 @@ def _fitted(
     Raises
     ------
     ValueError
-        If neither a row nor a mean and a spread are given, if both are given, or if the row does
-        not exist.
+        If there is no row, and the mean or the spread is missing. Also if a row is given together
+        with a mean or a spread, or if the row does not exist.
     """
     from netspurt.surrogate import Row
 
     if row is None:
         if mean is None or cov is None:
             raise ValueError(
-                "no ROW: name one of RFC 889's second table, such as UCL-1, or give --mean "
+                "no ROW: name a row of RFC 889's second table, such as UCL-1, or give --mean "
                 "and --cov"
             )
         return Row(mean=mean, cov=cov, lengths=lengths or 40, name="surrogate"), None
@@ -212,7 +212,8 @@ def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
     if printed is None:
         return []
     mean = float(made.rtt_ns.compressed().sum()) / made.sent
-    return [["mean of all, as in RFC 889", f"{printed.account.mean_ms:g} ms", ms(mean / 1e6)]]
+    asked = f"{printed.account.mean_ms:g} ms"
+    return [["mean of all probes, as in RFC 889", asked, ms(mean / 1e6)]]
 
 
 def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[str]:
@@ -222,7 +223,7 @@ def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[st
         ["", "asked for" if printed is None else f"row {printed.key}", "made"],
         ["probes", "", str(told["probes"])],
         ["lost", str(asked["lost"]), str(told["lost"])],
-        ["mean of the answered", ms(asked["mean_ms"]), ms(told["mean_ms"])],
+        ["mean of answered probes", ms(asked["mean_ms"]), ms(told["mean_ms"])],
         *_printed_mean(made, printed),
         ["CoV", f"{asked['cov']:.2f}", f"{told['cov']:.2f}"],
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures that differ between cases, the other measures, and a command for them."""
+    """Yield the measures by whether they differ between cases, and a command that shows one."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -94,7 +94,7 @@ def of_few_runs(measures: Sequence[str], shown: Sequence[Figured]) -> Iterator[s
     if few and not all(map(counts_events, measures)):
         yield (
             f"With fewer than {_RUNS_ENOUGH} runs in a group, intervals are too narrow if a few "
-            "runs have far larger values than the others, as times have after rare timeouts: only "
+            "runs have far larger values than other runs, as times have after rare timeouts: only "
             "about 80 to 90 of 100 such intervals contain the true mean."
         )
 
@@ -141,8 +141,8 @@ def _too_few(folder: SweepFolder) -> str:
     if draws_nothing(folder):
         return f"Nothing in this scenario is random, so more seeds add no evidence. {_THIS_PATH}"
     return (
-        "An interval needs 2 runs of each combination; there is 1. `--set sweep.seeds=20` in a new "
-        "folder gives 20, and with 20 runs intervals are about right."
+        "An interval needs 2 runs of each combination, and there is only 1 run. "
+        "`--set sweep.seeds=20` in a new folder gives 20 runs. Then intervals are about right."
     )
 
 

@@ -26,10 +26,10 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table. Three tables are computed from recorded ones. crossings has the "
-            "timeouts, and the round trips that exceeded the RTO without a timeout. send-ack and "
-            "packetdat are Jacobson's listings of a flow. Without a name, the recorded tables are "
-            "listed.",
+            help="The table. Three tables are computed from recorded ones. The table crossings has "
+            "the timeouts, and the round trips that exceeded the RTO without a timeout. The tables "
+            "send-ack and packetdat are Jacobson's listings of a flow. Without a name, the "
+            "recorded tables are listed.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -132,8 +132,8 @@ def _of_times(found: Explained) -> Iterator[str]:
     yield ""
     yield (
         f"Instants of {from_1970} count from 1970. Instants of {from_start} count from the first "
-        f"packet of TCP; to join them with the others, add {found.start_ns} ns to them. --from and "
-        "--to count from the first packet of TCP in all tables."
+        f"packet of TCP; add {found.start_ns} ns to these instants to count them from 1970. --from "
+        "and --to count from the first packet of TCP in all tables."
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netspurt.cli.options import LinkDirection, count, loaded, span_of
-from netspurt.cli.output import fitted, width, wrapped
+from netspurt.cli.output import fitted, named, width, wrapped
 from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
 from netspurt.wording import counted, number, rate
@@ -184,11 +184,20 @@ class Wanted:
 def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
     """Read another tool's file, or the deliveries in a capture."""
     from netspurt.captures import is_capture
-    from netspurt.timelines import read_timeline
+    from netspurt.cli.opening import recorded_as
+    from netspurt.timelines import TimelineError, read_timeline
 
-    if format_ is not None or not is_capture(file):
+    if format_ is None and is_capture(file):
+        return _delivered(file, direction)
+    try:
         return read_timeline(file, format_=format_)
-    return _delivered(file, direction)
+    except TimelineError:
+        # A CSV file may be meant as a timeline. Then this error names the wrong column.
+        if format_ is not None or recorded_as(file) in (None, "CSV"):
+            raise
+        name = named(str(file))
+        fix = f"`netspurt delays {name} --timeline OUT` makes a timeline of it"
+        raise ValueError(f"{name} is a recording of delays: {fix}") from None
 
 
 def _delivered(file: Path, direction: str | None) -> Timeline:
@@ -234,7 +243,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
 
 
 def _contents(read: Timeline) -> Iterator[str]:
-    """Yield the contents of a timeline, for each direction if the two differ."""
+    """Yield the contents of a timeline, for each direction if the directions differ."""
     for name in ("delay", "rate", "loss", "opportunities"):
         series = [getattr(values, name) for values in read.ways]
         sizes = [0 if isinstance(points, float) else len(points) for points in series]

@@ -78,7 +78,7 @@ def _made(made: Collection, folder: Path) -> Iterator[str]:
     """Yield lines with the counts of the collection that was made."""
     if made.causes:
         rows = [(cause, number(made.causes[cause])) for cause in _ordered(made.causes)]
-        yield from columns([("cause", "at the sender"), *rows], right=(1,))
+        yield from columns([("cause", "retransmissions at the sender"), *rows], right=(1,))
         yield ""
     yield (
         f"{counted(made.cases, 'case')}, {counted(made.captures, 'capture')} with "
@@ -208,7 +208,7 @@ def _calibration(score: Score, question: str) -> Iterator[str]:
         )
         for one in found
     ]
-    head = ("confidence", "answers", "mean", "right", "95 % of right")
+    head = ("confidence", "answers", "mean confidence", "share of right", "95 % interval")
     yield from columns([head, *rows], right=(1, 2, 3, 4))
     yield ""
 

@@ -1,4 +1,4 @@
-"""The bench makes those runs of a paper that measures need.
+"""The bench makes the runs that the measures of a paper need.
 
 A measure is a function that returns the value that decides a claim (`registry.py`). A simulated run
 is made when a measure first needs it. All live runs are made when a measure first needs one of
@@ -160,7 +160,7 @@ class Bench:
         *,
         static: bool = False,
     ) -> Transfers:
-        """Return a few transfers of a contact with other values of its scenario.
+        """Run a few transfers of a contact with changed values of its scenario, and return them.
 
         Parameters
         ----------

@@ -113,7 +113,7 @@ class JudgedClaim:
 
 
 def check(bench: Bench, claims: Sequence[Claim]) -> list[JudgedClaim]:
-    """Return claims with their verdicts, from the runs of a bench.
+    """Judge claims by the runs of a bench, and return the claims with their verdicts.
 
     Raises
     ------
@@ -149,8 +149,8 @@ def _verify(claim: Claim) -> None:
         _list(0 if value is None else value)
     if isinstance(claim.tolerance, list) and len(claim.tolerance) != len(_list(claim.yardstick)):
         raise PaperError(
-            f"tolerance {claim.tolerance}: write one number, or a number for each value of the "
-            f"claim, {claim.yardstick}"
+            f"tolerance {claim.tolerance}: write one number, or a number for each of the claim's "
+            f"values {claim.yardstick}"
         )
     if claim.compare == _FACTOR and min(_list(claim.tolerance)) < 1:
         raise PaperError(f"tolerance {claim.tolerance}: write a factor that is not below 1")

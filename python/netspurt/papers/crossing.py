@@ -93,8 +93,8 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     after a share m of the round trip. So ACKs find data in the queue during the share f - m. It
     follows that m = f (1 - share of ACKs that find data). The result is the median over windows
     with f from the argument `least` to the argument `most`, on all paths. The receiver sends an ACK
-    after two segments. So ACKs return later by the time that the line needs for two segments, which
-    may be a large part of the round trip.
+    after two segments. So ACKs return later, by the time that the line needs for two segments. This
+    time may be a large part of the round trip.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
     by_path: dict[tuple[str, int], list[float]] = {}
@@ -151,7 +151,9 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
     The density is the number of packets per second, from an exponential mean with this `gain`. The
     result's table also has the correlations for the gains `others`.
     """
-    rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
+    rows: list[tuple[str, ...]] = [
+        ("gain", "runs", "least", "median", "most", "runs at 0.8 or more")
+    ]
     medians = {}
     for weight in (gain, *others.split(",")):
         correlations = []
@@ -179,7 +181,7 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
     own records have the kind and the number of each packet, and they show when the packet was first
     acknowledged. The result is `identical`, or says how many lines differ.
     """
-    rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
+    rows: list[tuple[str, ...]] = [("run", "listing", "lines", "lines that differ")]
     differ = 0
     for name in runs.split(","):
         run = bench.run(name)

@@ -50,10 +50,10 @@ class Claim:
         The measure that finds the value in runs, and its arguments. Without a measure, no run can
         decide the claim.
     compare, tolerance
-        The condition under which the measured value agrees with the printed one, and the permitted
-        difference: one for all numbers of the value, or one for each. A difference is in the
-        claim's unit. But it is a share if the condition is `within`, and a factor if the condition
-        is `factor`.
+        `compare` is the condition under which the measured value agrees with the printed value.
+        `tolerance` is the permitted difference: one for all numbers of the value, or one for each
+        number. A difference is in the claim's unit. But it is a share if the condition is `within`,
+        and a factor if the condition is `factor`.
     corrected
         The value that the paper should have printed, if the paper contradicts itself.
     shape
@@ -189,7 +189,7 @@ def read_utf8(file: Path) -> str:
 
 
 def table_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file as texts by their columns, each with the number of its line.
+    """Yield each row of a CSV file: the number of its line, and its texts by their columns.
 
     Raises
     ------

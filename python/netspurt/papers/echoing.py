@@ -155,7 +155,7 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 
 @registered
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
-    """Return how many cuts bring ssthresh to at most `fits` [octets]: the median of transfers.
+    """Return the median number of cuts that bring ssthresh to at most `fits` [octets].
 
     The transfers have a receive window of `window` octets. Transfers without losses, and transfers
     that end before ssthresh is that low, are left out. For each receive window and segment size,
@@ -205,7 +205,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
-        ("path", "mss", "without", "losses", "longer by", "in round trips")
+        ("path", "mss", "without loss", "losses", "longer by", "in round trips")
     ]
     clean: dict[tuple[str, str, int], float] = {}
     lossy: dict[tuple[str, str, int], list[float]] = {}
@@ -275,7 +275,16 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
     fragmented.
     """
     rows: list[tuple[str, ...]] = [
-        ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")
+        (
+            "transfers",
+            "mss",
+            "limit",
+            "with a usable drop",
+            "least",
+            "median",
+            "most",
+            "right limits",
+        )
     ]
     values: list[float | None] = []
     for name in (grid, *others.split(",")):

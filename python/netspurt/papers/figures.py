@@ -52,7 +52,7 @@ def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
 
 
 def _times(curve: Curve) -> Floats:
-    """Return instants over a whole contact [s], and two at each step: just before it, and at it."""
+    """Return instants over a whole contact [s]. Each step has two: just before it, and at it."""
     sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
     even = np.linspace(0.0, curve.lasts, _POINTS)
     return np.sort(np.concatenate([even, np.array(sides).ravel()]))

@@ -1,4 +1,4 @@
-"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments.
+"""Measures of fragmented segments, from arithmetic and from runs over a net that divides them.
 
 A measure is a function that returns the value that decides a claim of a paper (`registry.py`). User
 octets are the octets of a segment's payload. The limit of a net is its largest datagram. A grid is
@@ -31,8 +31,10 @@ def _octets(parts: Sequence[int]) -> str:
 
 
 def _both_rules(limit: str, sizes: Sequence[int]) -> list[tuple[str, ...]]:
-    """Return how segments are fragmented: at any octet, and at multiples of 8 octets."""
-    rows: list[tuple[str, ...]] = [("mss", "unit", "packets", "user octets of each", "per packet")]
+    """Return how two rules divide segments: at any octet, or only at multiples of 8 octets."""
+    rows: list[tuple[str, ...]] = [
+        ("mss", "unit", "packets", "user octets of each packet", "user octets per packet")
+    ]
     for mss in sizes:
         for unit in ("1", "8"):
             net = _net(limit, unit)
@@ -83,7 +85,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
 
 
 def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the difference of two values twice: as a share of the second, and of the first."""
+    """Return the difference of two values, as a share of the second and as a share of the first."""
     return [
         ("measured against", "difference"),
         (f"the smaller, {names[1]}", f"{100 * (a / b - 1):+.1f} %"),
@@ -135,7 +137,9 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
     """Return the packets that a receiver gets per ACK, for a number of segments per ACK."""
-    rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "with ACK")]
+    rows: list[tuple[str, ...]] = [
+        ("mss", "packets per segment", "packets per ACK", "packets with the ACK")
+    ]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
         together = count * int(segments)
@@ -191,7 +195,9 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
     """
     first, second = map(int, words(sizes, 2))
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
-    rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
+    rows: list[tuple[str, ...]] = [
+        ("mss", "user octets per packet in the queue", "user octets in 16 packets")
+    ]
     rows += [
         (str(mss), f"{octets / count:.1f}", f"{16 * octets / count:.0f}")
         for mss, count, octets in ((first, p, a), (second, q, b))

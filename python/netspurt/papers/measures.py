@@ -113,7 +113,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     span = acks[min(len(acks), int(events)) - 1] + _ANSWER_MAX_S if acks else 0.0
     first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
     difference = compare(first, second)
-    rows: list[tuple[str, ...]] = [("from", "what", f"in {beside}", f"in {run}")]
+    rows: list[tuple[str, ...]] = [("earliest", "cause of sending", f"in {beside}", f"in {run}")]
     both = (mechanisms(first), mechanisms(second))
     for mechanism in dict.fromkeys([*both[0], *both[1]]):
         counts = [len(own.get(mechanism, [])) for own in both]
@@ -418,7 +418,7 @@ def _shift_at_end(late: Run, early: Run, packets: int) -> float:
 @in_unit("s")
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     """Return the largest change, after the first retransmission, of the shift of two runs [s]."""
-    rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
+    rows = [("module", "tick", "first shift", "shift at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
         packets, seconds, _ = _best_shift(late, early)
@@ -521,7 +521,7 @@ def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
 @registered
 def most_saved(bench: Bench, *, grid: str) -> Measured:
     """Return the maximum number of round trips that a start with four packets saves."""
-    rows = [("length", "from one", "from four", "saved")]
+    rows = [("length", "start with one packet", "start with four packets", "saved")]
     max_saved = 0.0
     for values, from_one, from_four in _pairs(bench.grid(grid)):
         trip = float(ack_times(from_one)[0])

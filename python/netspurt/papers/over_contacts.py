@@ -84,10 +84,10 @@ def heights(bench: Bench, *, contact: str) -> Measured:
 def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
     """Return the number of contacts whose heights are in the band of their orbit (LEO or MEO).
 
-    The heights are the printed ones.
+    The heights are the heights that the paper prints.
     """
     bands = {"LEO": leo, "MEO": meo}
-    rows = [("contact", "heights", "band", "in it")]
+    rows = [("contact", "heights", "band", "in the band")]
     count = 0
     for name, (contact, _) in _curves(bench).items():
         assert contact.printed_km is not None
@@ -127,7 +127,7 @@ def chosen_contacts(bench: Bench) -> Measured:
     the least and the pass with the most variable delay.
     """
     per_satellite = Counter(contact.satellite for contact, _ in _curves(bench).values())
-    rows = [("contact", "whole passes", "their swings", "its swing")]
+    rows = [("contact", "whole passes", "swings of the passes", "swing of the contact")]
     several: set[int] = set()
     single: set[int] = set()
     all_agree = True
@@ -164,7 +164,7 @@ def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
 @registered
 def fit_residual(bench: Bench, *, within: str) -> Measured:
     """Return the largest residual of fitted polynomials of time, as a share of the delay."""
-    rows = [("contact", "degree", "off by at most", "of the delay")]
+    rows = [("contact", "degree", "off by at most", "share of the delay")]
     worst = 0.0
     for name, (_, curve) in _curves(bench).items():
         fitted = as_delays(curve).fit(within=float(within))

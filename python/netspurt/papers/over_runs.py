@@ -219,7 +219,7 @@ def used_after_step(bench: Bench, *, run: str, contact: str, window: str) -> Mea
 
 @registered
 def spikes_by_size(bench: Bench, *, grid: str) -> Measured:
-    """Return the ranges of round-trip samples with pacing, divided by those without, by size.
+    """Return for each size the range of round trips with pacing, divided by the range without.
 
     The grid has the axes `pacing`, `start` and `size`. The result has a number for each size: the
     mean quotient of the transfers that start at the same instant.

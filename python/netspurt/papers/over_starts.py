@@ -178,7 +178,7 @@ def long_vary_more(bench: Bench) -> Measured:
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return by which factors these contacts vary more than others: in round trips, in throughput.
+    """Return two factors by which these contacts vary more: in round trips, and in throughput.
 
     A factor is the minimum variation of these contacts, divided by the maximum variation of the
     other contacts without handoffs. For throughputs, the result is the minimum factor over all

@@ -6,9 +6,9 @@ one serial line. A row with two straight lines becomes a net that fragments long
 has an access line at each end, which may be slower than the backbone. Frames on the backbone may
 have an overhead, so each additional fragment costs time there. Datagrams above 125 octets may wait
 before they are fragmented, as in a net that reserves buffers for messages of several packets.
-Rates, overhead, wait and delay are chosen so that the largest relative error of the four line ends
-is as small as possible. In some paths, the overhead or the wait is zero. Of three MTUs, the MTU
-with the smallest error is used. No other value is fitted.
+Rates, overhead, wait and delay are chosen so that the largest relative error of the delays at the
+four ends of the lines is as small as possible. In some paths, the overhead or the wait is zero. Of
+three MTUs, the MTU with the smallest error is used. No other value is fitted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class SimulatedPath:
         The size of the largest packet on the access line, in octets; `None` if the path has one
         line.
     error
-        The largest expected relative error of a line end, without the effect of random lengths.
+        The largest expected relative error of a delay at an end of a line, without the effect of
+        random lengths.
     """
 
     row: PathRow
@@ -69,7 +70,7 @@ class SimulatedPath:
 
 
 def path_for(row: PathRow) -> SimulatedPath:
-    """Return the path whose probes come closest to a row's line ends."""
+    """Return the path whose probes come closest to the delays at the ends of a row's lines."""
     if len(row.lines) == 1:
         shortest_s, longest_s = (delay / 1e3 for delay in row.lines[0].delay_ms)
         slope = (longest_s - shortest_s) / (LONGEST - SHORTEST)
@@ -182,7 +183,7 @@ capture = false
 
 
 def _two_lines(path: SimulatedPath) -> list[str]:
-    """Return the links: an access line at each end, which fragments, and the backbone.
+    """Return the links: the backbone, and an access line at each end, which fragments datagrams.
 
     If long datagrams wait, there is one more link at each end, on which they wait.
     """

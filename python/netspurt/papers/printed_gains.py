@@ -16,7 +16,7 @@ def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
     longer, shorter = float(before), float(after)
     saved = 100 * (longer - shorter) / longer
     rows = [
-        ("of the longer", "of the shorter"),
+        ("as a share of the longer", "as a share of the shorter"),
         (f"{saved:.1f} %", f"{100 * (longer / shorter - 1):.1f} %"),
     ]
     return Measured(saved, rows)

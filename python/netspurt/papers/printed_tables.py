@@ -43,7 +43,7 @@ def _band(line: PrintedLine) -> tuple[float, float]:
 def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
     """Return the rates that a path's printed delays give, with the range that rounding allows."""
     lines = path_rows(bench.paper, table)[row].lines
-    rows = [("octets", "delays", "printed rate", "from the delays", "between")]
+    rows = [("octets", "delays", "printed rate", "rate from the delays", "rate between")]
     for line in lines:
         low, high = _band(line)
         first_ms, last_ms = line.delay_ms
@@ -67,7 +67,7 @@ def fitting_bits(bench: Bench, *, table: str) -> Measured:
     The bits are the difference between the lengths of the probes at both ends. Each distinct value
     is returned once. A rate agrees if the delays, rounded to whole milliseconds, allow it.
     """
-    rows = [("path", "printed rate", "between")]
+    rows = [("path", "printed rate", "rate between")]
     bits: dict[int, None] = {}
     count = 0
     for path in path_rows(bench.paper, table).values():
@@ -177,7 +177,9 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
 def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
     """Return the hosts for which length changes the delay more than load does."""
     paths = path_rows(bench.paper, table)
-    rows: list[tuple[str, ...]] = [("host", "busy to quiet, 40 B", "256 B", "256 B to 40 B")]
+    rows: list[tuple[str, ...]] = [
+        ("host", "busy to quiet, 40 B", "busy to quiet, 256 B", "quiet, 256 B to 40 B")
+    ]
     hosts_found = []
     for host in names_in(hosts):
         quiet, busy = paths[f"{host}-L"], paths[f"{host}-H"]
@@ -222,7 +224,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return how many rows satisfy an equation (of `RULES`); a table tells why others do not.
+    """Return how many rows satisfy an equation (of `RULES`); the table says why other rows do not.
 
     Raises
     ------
@@ -372,7 +374,10 @@ def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measure
     }
     ordered = sorted(ratios.items(), key=lambda pair: pair[1])
     kept = [ratio for name, ratio in ordered if name not in names_in(aside)]
-    shown = [("run", "wait per loss, in means"), *((n, f"{ratio:.2f}") for n, ratio in ordered)]
+    shown = [
+        ("run", "wait per loss, in mean delays"),
+        *((n, f"{ratio:.2f}") for n, ratio in ordered),
+    ]
     return Measured([kept[0], float(np.median(kept)), kept[-1]], shown)
 
 
@@ -489,7 +494,7 @@ def _random_runs(
 @registered
 @in_unit("B")
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the better of two rules for random lengths: its bounds and its minimum.
+    """Return the bounds and the minimum of the better of two rules for random lengths.
 
     The better rule gives means that are nearer to the printed means. The rules are: lengths uniform
     from 0 that are raised to at least 40, and lengths uniform from 40.
@@ -518,7 +523,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
     """Return the largest difference between the mean that a line predicts and a run's mean [%]."""
     table, lines, hosts = words(tables, 3)
-    shown = [("run", "line", "from the line", "printed", "off")]
+    shown = [("run", "line", "mean from the line", "printed mean", "off by")]
     max_error = 0.0
     for row, path in _random_runs(bench, table, lines, hosts):
         predicted, mean = _mean_delay(path, _raised_lengths()), row.mean_answered_ms(int(probes))
@@ -539,7 +544,7 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
     deviation of the line's delays at random lengths, divided by the mean of these delays.
     """
     table, lines, hosts = words(tables, 3)
-    shown = [("run", "printed", "by length")]
+    shown = [("run", "printed CoV", "CoV by length alone")]
     differences = []
     for row, path in _random_runs(bench, table, lines, hosts):
         if row.account.lost or len(path.lines) > 1:
@@ -553,7 +558,7 @@ def spread_by_length(bench: Bench, *, tables: str) -> Measured:
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return a ratio: the delays of a host in the first printed table to those in the second.
+    """Return a host's delay in the first printed table, divided by its delay in the second table.
 
     The result is the mean of the ratios at 40 and at 256 octets.
     """

@@ -77,7 +77,7 @@ def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     lost_places = np.flatnonzero(echo_probes["lost"])
-    shown = [("probe", "next left after")]
+    shown = [("probe", "next probe left after")]
     waits = [
         (int(sent[place + 1]) - int(sent[place])) / 1e9
         for place in lost_places

@@ -53,9 +53,10 @@ class Replays:
     efficiency
         The efficiency of each setting on each surrogate, shape (seeds, settings).
     spurious
-        The number of spurious retransmissions, of the same shape.
+        The number of spurious retransmissions of each setting on each surrogate, of the same shape.
     waited
-        The mean wait per loss divided by the mean delay, of the same shape; NaN without losses.
+        The mean wait per loss divided by the mean delay, of the same shape. NaN if the row has no
+        losses.
     """
 
     efficiency: NDArray[np.float64]
@@ -135,7 +136,7 @@ class PaperSurrogates:
         rising: Sequence[float],
         g: Sequence[float],
     ) -> Replays:
-        """Replay RFC 889's filter on a row's surrogates, with all combinations of its constants.
+        """Replay RFC 889's filter on a row's surrogates, with all combinations of the constants.
 
         `falling` has the values of F1, `rising` the values of F2, and `g` the values of G.
         """

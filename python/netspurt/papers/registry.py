@@ -72,7 +72,7 @@ def registered(function: Measure) -> Measure:
 
 
 def in_unit(unit: str) -> Callable[[Measure], Measure]:
-    """Register the unit of a measure, or the units of a list of values, such as `bit/s, ms`."""
+    """Register the unit of a measure, or a unit for each number of its value (`bit/s, ms`)."""
 
     def mark(function: Measure) -> Measure:
         UNITS[function.__name__] = unit
@@ -82,7 +82,7 @@ def in_unit(unit: str) -> Callable[[Measure], Measure]:
 
 
 def words(text: str, count: int) -> list[str]:
-    """Return the parts of an argument, which commas separate.
+    """Split the text of an argument at its commas, and return the parts.
 
     Raises
     ------

@@ -83,8 +83,8 @@ def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
 def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
     """Count the spurious retransmissions in the 10 s after a step of the delay.
 
-    The value is the count, and the time of the step [s]. `way` says whether the delay steps up or
-    down.
+    The value has two numbers: this count, and the time of the step [s]. `way` says whether the
+    delay steps up or down.
     """
     study = bench.of_study
     of_contact, tick = study.contacts[contact], _tick(bench, clock)
@@ -97,7 +97,7 @@ def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> M
     (at,) = (t for t, by in stored(bench.paper, of_contact).jumps() if (by > 0) == (way == "up"))
     retransmissions = run.segments.where(way="out", kind="retransmission")
     near = (retransmissions.seconds() >= at) & (retransmissions.seconds() <= at + _NEAR_S)
-    rows = [("retransmitted", "packet", "spurious")]
+    rows = [("retransmitted at", "packet", "spurious")]
     for t, packet, spurious in zip(
         retransmissions.seconds(),
         retransmissions["packet"],

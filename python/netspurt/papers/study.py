@@ -1,4 +1,4 @@
-"""A study: transfers of several sizes and ticks of the clock, which start throughout a contact.
+"""A study: transfers of several sizes, with several clock ticks, that start during a contact.
 
 A contact is the time in which a spacecraft can communicate over relay satellites (`contacts.py`).
 The transfers of each contact are a sweep. A quick study uses only some of the start times. The
@@ -79,7 +79,7 @@ class Transfers:
         return len(self.size)
 
     def where(self, *, size: int | None = None, clock: str | None = None) -> Transfers:
-        """Return the transfers of a size, of a clock, or of both."""
+        """Return the transfers with this size, with this tick of the clock, or with both."""
         keep = np.ones(len(self), dtype=np.bool_)
         if size is not None:
             keep &= self.size == size
@@ -263,7 +263,7 @@ class Study:
             return Transfers.of(folder.read())
 
     def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
-        """Run all transfers of all contacts into a folder with a sweep for each contact.
+        """Run all transfers of all contacts. In the folder, each contact has its own sweep.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class Study:
         return sum(len(self.read(out, contact)) for contact in self.contacts.values())
 
     def read(self, out: Path, contact: Contact) -> Transfers:
-        """Return the transfers of a contact from the folder of a whole study.
+        """Read the transfers of a contact from the folder of a whole study.
 
         Raises
         ------

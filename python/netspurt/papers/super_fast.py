@@ -194,7 +194,8 @@ def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")
     senders = [str(label) for label in swept.order["sender"]]
-    rows: list[tuple[str, ...]] = [("lost, from the end", *(f"{s}: timeouts, ms" for s in senders))]
+    heads = (f"{s}: timeouts, time [ms]" for s in senders)
+    rows: list[tuple[str, ...]] = [("lost, from the end", *heads)]
     spans = _by_place(swept, "completion_ns_max")
     for place in swept.order["place"]:
         cells = [
@@ -221,8 +222,8 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     """Return the maximum share by which SFR shortens transfers with several losses [%].
 
-    The result is a share of Reno's duration. The label `without` of the axis of losses stands for a
-    single loss. It is left out.
+    The result is a share of Reno's duration. The argument `without` is the label for a single loss
+    on the axis of losses. Transfers with this label are left out.
     """
     max_saved = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]

@@ -49,7 +49,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse than another, from the intervals of its lead.
+    """Return whether a setting is better or worse than another one, by the intervals of its lead.
 
     The result is `no difference` if all intervals are exactly zero. It is `cannot tell` if an
     interval contains zero, or if the signs of intervals differ.
@@ -81,7 +81,7 @@ def _gains(
 def _gain_table(
     surrogates: PaperSurrogates, gains: dict[str, dict[Variant, Interval]]
 ) -> list[tuple[str, ...]]:
-    rows = [("run", *(str(variant) for variant in surrogates.variants), "under all")]
+    rows = [("run", *(str(variant) for variant in surrogates.variants), "verdict")]
     for name, by_variant in gains.items():
         shown = [f"{i.value:+.2f} ({i.low:+.2f} to {i.high:+.2f})" for i in by_variant.values()]
         rows.append((name, *shown, verdict_of(list(by_variant.values()))))
@@ -90,9 +90,10 @@ def _gain_table(
 
 @registered
 def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: str) -> Measured:
-    """Return the lead of a setting over another in points of efficiency, for each variant.
+    """Return the lead of a setting over another setting, for each variant.
 
-    `over` combines several rows: ``median``, ``mean``, or ``each`` for a number per row.
+    The lead is in points of efficiency. `over` says how several rows are combined: ``median``,
+    ``mean``, or ``each`` (a number for each row).
     """
     surrogates = _surrogates(bench)
     gains = _gains(surrogates, _rows(surrogates, rows), _setting(setting), _setting(against))
@@ -100,7 +101,7 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
     table = _gain_table(surrogates, gains)
     verdicts = Counter(row[-1] for row in table[1:])
     summary = ", ".join(f"{count} {word}" for word, count in verdicts.items())
-    table.append(("in all", *[""] * len(surrogates.variants), summary))
+    table.append(("all runs", *[""] * len(surrogates.variants), summary))
     if over == "each":
         return Measured([float(v) for v in values.ravel()], table)
     by_variant = np.median(values, axis=0) if over == "median" else values.mean(axis=0)
@@ -177,7 +178,7 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return the lead of a grid's best setting over a setting, in points, for each variant."""
+    """Return the lead of a grid's best setting over `setting`, in points, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     place = settings.index(_setting(setting))
@@ -288,10 +289,10 @@ def _printed_wait(surrogates: PaperSurrogates, name: str) -> float:
 
 @registered
 def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
-    """Return one estimator's lead over another in points of efficiency, for each variant.
+    """Return one estimator's lead over another estimator, in points, for each variant.
 
-    The lead is the lead on runs that have losses and probes of mixed lengths. The table has this
-    lead, and the lead on all runs with mixed lengths.
+    The returned lead counts only runs that have losses and probes of mixed lengths. The table also
+    has the lead on all runs with mixed lengths.
     """
     surrogates = _surrogates(bench)
     mixed = [name for name, row in surrogates.rows.items() if row.run.octets is None]
@@ -323,9 +324,9 @@ def length_in_rto(bench: Bench, *, algorithm: str, against: str) -> Measured:
 def _algorithm_ahead(
     surrogates: PaperSurrogates, runs: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
-    """Return the first estimator's lead in points of efficiency, and a count for each.
+    """Return the first estimator's lead in points of efficiency, and a count for each estimator.
 
-    The count is the mean number of spurious retransmissions of each estimator.
+    The count is the mean number of its spurious retransmissions.
     """
     variant, names = runs
     sums = [
@@ -359,7 +360,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 @registered
 @in_unit("s")
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timer that an algorithm arms for each of some delays, in seconds."""
+    """Return the timer that an algorithm arms for each of the given delays, in seconds."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
@@ -368,7 +369,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the numbers, from 1, of the delays that are longer than the timers armed for them."""
+    """Return which delays are longer than the timers armed for them, as numbers from 1."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

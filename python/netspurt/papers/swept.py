@@ -162,7 +162,7 @@ class Sweeps:
             return _swept(folder)
 
     def read(self, out: Path, name: str) -> Swept:
-        """Return the cases of a whole sweep from the folder of the study.
+        """Read the cases of a whole sweep from the folder of the study.
 
         Raises
         ------

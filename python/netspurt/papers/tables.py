@@ -73,7 +73,7 @@ class PathRow:
         return short_ms + (long_ms - short_ms) * (octets - short) / (long - short)
 
     def points(self) -> list[tuple[int, float]]:
-        """Return the ends of the lines for a surrogate, each as octets and seconds."""
+        """Return the ends of the lines for a surrogate: each length [octets] with its delay [s]."""
         corners = [SHORTEST, LAST_SHORT, LAST_SHORT + 1, LONGEST]
         used = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
         return [(octets, self.at(octets) / 1e3) for octets in used]
@@ -137,7 +137,7 @@ def account_rows(paper: Paper, table: str) -> dict[str, AccountRow]:
 
 
 def names_in(argument: str) -> list[str]:
-    """Return the names in an argument of a measure, which are separated by commas.
+    """Split an argument of a measure at its commas, and return the names.
 
     Arguments contain no spaces, so `_*` stands for ` *`, the star of a busy run.
 

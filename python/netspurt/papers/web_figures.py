@@ -82,7 +82,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
-    """Draw by how much SFR lowers a measure against Reno, by delay and load, with intervals."""
+    """Draw how much lower a measure is with SFR than with Reno, by delay and load."""
     from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)

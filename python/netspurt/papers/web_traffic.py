@@ -38,7 +38,7 @@ def _labels(cell: str) -> tuple[str, ...]:
 
 
 def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
-    """Return a row for each cell: the gain of the mean and quantiles, and SFR's retransmissions."""
+    """Return a row for each cell: the gains of the mean and of quantiles, and counts of SFR."""
     rows = [("cell", *(f"gain of the {name}" for name in _HEADS), "retransmissions, spurious")]
     gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
     for cell in gains[0]:
@@ -110,7 +110,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 @registered
 @in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the gain of the mean in the cell where it is smallest [%], with its interval."""
+    """Return the smallest gain of the mean in any cell [%], with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
@@ -169,11 +169,11 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 
 @registered
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
-    """Return the minimum increase of a share of connections from one limit to the next [points].
+    """Return how much the share of connections within a limit grows from limit to limit [points].
 
-    The share counts the connections within a limit [kB]. The table has the share for each limit. A
-    connection is within a limit if neither direction carries more octets, because each end of a
-    connection has its own limit.
+    The value is the minimum of these increases. The limits are in kB. The table has the share for
+    each limit. A connection is within a limit if neither direction carries more octets, because
+    each end of a connection has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -220,7 +220,7 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the numbers of the base's cases in a cell. Runs of a combination are consecutive."""
+    """Return the case numbers of the base in a cell. The cases of a combination are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
@@ -302,5 +302,5 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     """
     labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in labels.right.between)
-    rows = [("right", "of"), (str(labels.right.hits), str(labels.right.count))]
+    rows = [("right labels", "connections"), (str(labels.right.hits), str(labels.right.count))]
     return Measured(100 * labels.right.value, rows, [(low, high)])

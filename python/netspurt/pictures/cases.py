@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures (numbers with their intervals) by their labels. A figure has one label for each of one
-#: or two axes of the sweep. The labels of the first axis are along the x axis of the picture, or
-#: along the y axis for dots.
+#: Figures (numbers with their intervals) by their labels. A figure has a label of one axis of the
+#: sweep, or a label of each of two axes. The labels of the first axis are along the x axis of the
+#: picture, or along the y axis for dots.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.

@@ -102,7 +102,7 @@ def _time_unit(t: Floats) -> tuple[float, str]:
 def lengths_of_periods(
     lengths: Mapping[str, ArrayLike], *, unit: str = "s", mark: tuple[float, str] | None = None
 ) -> Picture:
-    """Return a picture: for each length, the share of the time in periods of at least this length.
+    """Return a picture of the share of the time in periods that have at least a given length.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names the deviation in a timer's state, because timers mean different things by rttvar."""
+"""Names the deviation in a timer's state: the meaning of rttvar differs between timers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KERNEL = "mean deviation (tcpi_rttvar)"
 
 
 def deviation(run: Tables, flow: str, direction: str) -> str:
-    """Return the name of the column `rttvar_ns` for the end that sends in a direction of a flow.
+    """Return in words what `rttvar_ns` means for the end that sends in a direction of a flow.
 
     In the timer of RFC 6298, rttvar is one deviation, which counts four times. In Linux's timer, it
     is four deviations with a minimum. The kernel reports one mean deviation. For a capture,

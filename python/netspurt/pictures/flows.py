@@ -66,7 +66,8 @@ def _named(segments: Table, view: View) -> list[str]:
     names = [name.strip() for name in (view.flow or "").split(",")]
     if len(names) > _FLOWS_MAX:
         raise ValueError(
-            f"{len(names)} flows: a plot shows at most {_FLOWS_MAX}, each in a colour of its own"
+            f"{len(names)} flows are too many: a plot shows at most {_FLOWS_MAX}, each in its own "
+            "colour"
         )
     return [pick(segments, "flow", name, "flow") for name in names]
 

@@ -1,4 +1,4 @@
-"""Marks the times in which links of a run are dead, which means that they transmit nothing."""
+"""Marks the times in which links of a run are dead. A dead link transmits nothing."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ class _Queue:
 def queues(run: Tables, view: View) -> Picture:
     """Show the packets in each queue, including the packet in transmission, and the drops.
 
-    If `view` names no link, the picture shows the directions that dropped packets or held more
-    than `_FEW` packets. If there are no such directions, it shows the directions in which a packet
-    waited. If there are more directions than colours, the picture shows the directions with the
-    longest mean queues. A queue with too many changes is shown as a band from its least to its
+    If `view` names no link, the picture shows the directions of links that dropped packets or held
+    more than `_FEW` packets. If there are no such directions, it shows the directions in which a
+    packet waited. If there are more directions than colours, the picture shows the directions with
+    the longest mean queues. A queue with too many changes is shown as a band from its least to its
     greatest length, with a line for its mean.
     """
     everything = run.table("queue")
@@ -51,7 +51,7 @@ def queues(run: Tables, view: View) -> Picture:
         found = _interesting(found)
     found = sorted((q for q in found if len(q.t)), key=lambda q: -q.packet_seconds())[: len(SERIES)]
     if not found:
-        raise ValueError(f"no queue had more than the packet in transmission{view.in_words}")
+        raise ValueError(f"no packet waited in a queue{view.in_words}")
     marks: list[Mark] = []
     # The fullest queue has the first colour. It is drawn last, above the other lines.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):

@@ -104,16 +104,17 @@ class ReplayLike(Protocol):
     def front(self) -> Sequence[ReplayedAlgorithm]:
         """Return the algorithms on the front.
 
-        An algorithm is on the front unless another algorithm is at least as good in both values and
-        better in one of them. The values are the share of spurious retransmissions and the mean
-        timer.
+        An algorithm is on the front if no other algorithm beats it. An algorithm beats another one
+        if it is at least as good in both values, and better in one of them. The values are the
+        share of spurious retransmissions and the mean timer.
         """
 
 
 #: The maximum number of timers in a picture.
 _MOST = len(_LOOKS)
 
-#: The maximum number of timers in a picture of a report's page. More lines would hide each other.
+#: The maximum number of timers in a picture on a page of a report. With more, lines would hide
+#: each other.
 MOST_OF_PAGE = 5
 
 
@@ -175,7 +176,7 @@ def _rows_of_crosses(
     height = min(_ROW, _ROWS / len(rows))
 
     def above(share: float) -> float:
-        """Return the value that lies above the axis by a share of the axis."""
+        """Return the value that lies above the end of the axis by `share` of the axis's length."""
         low, high = scale.low or 0.0, scale.high or 0.0
         return high * (high / low) ** share if scale.log else high + share * (high - low)
 
@@ -186,7 +187,7 @@ def _rows_of_crosses(
     for place, (ink, x) in enumerate(rows, start=1):
         y = np.full(len(x), above((len(rows) - place + 0.6) * height))
         marks.append(Points(label="", ink=ink, x=x, y=y, shape="cross", size=4))
-    told = "spurious retransmission (at the top, in this order: a row for each timer with any)"
+    told = "spurious retransmission (rows at the top, in the order of this legend)"
     marks.append(_of_legend(told, "cross"))
     return marks, replace(scale, high=above((len(rows) + 0.2) * height))
 
@@ -239,8 +240,7 @@ def _axis_end(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> fl
     return max(_FAR * float(np.nanmax(rtt)), shortest, *own)
 
 
-#: Only timers that are more than this many times as long as the longest delay may be beyond the
-#: axis.
+#: A timer may be beyond the axis only if it is longer than the longest delay times this factor.
 _FAR = 4.0
 
 #: The maximum number of triangles that show that a timer is beyond the axis.
@@ -376,9 +376,9 @@ def pareto(replay: ReplayLike, first: str = "") -> Picture:
         _of_legend("filled: no timer is better in one measure and as good in the other", "dot")
     )
     if others := len(replay.algorithms) - len(named):
-        marks.append(_of_legend(f"{others} others", "square"))
+        marks.append(_of_legend(f"{others} other timers", "square"))
     y = Scale("mean timer", "s", log=True)
-    name = "answers that were retransmitted spuriously"
+    name = "answered probes that were retransmitted spuriously"
     zeros = any(min(share.value, share.low) <= 0 for share in shares)
     x = Scale(name, "%", low=0.8 * least, log=True, zero=least if zeros else None)
     return Picture(tuple(marks), y, x)

@@ -72,8 +72,8 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
         return "rto", titled
     if where == "receiver":
         raise BesideReceiverError(
-            f"{BESIDE} of {titled}, where the sender's round trips are not seen, so its RTO cannot "
-            "be computed"
+            f"{BESIDE} of {titled}, where the sender's round trips are not seen, so the sender's "
+            "RTO cannot be computed"
         )
     part = "; captured on the path: samples lack the part of the path before the capture" * (
         where == "middle"

@@ -59,7 +59,7 @@ def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def last_of_columns(t: Floats) -> NDArray[np.intp]:
-    """Return the indices of the points of a rising line to draw: all, or each column's last one."""
+    """Return the indices of a rising line's points to draw: all, or the last one of each column."""
     if len(t) <= MOST:
         return np.arange(len(t))
     return np.flatnonzero(np.diff(_columns(t), append=COLUMNS))

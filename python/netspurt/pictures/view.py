@@ -111,7 +111,7 @@ class View:
 
 
 def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the name `wanted` of a column of names, or the first name if `wanted` is `None`.
+    """Return `wanted` if a column of names has it, or the first name if `wanted` is `None`.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def captured(run: Tables) -> Table | None:
 
 
 def connection_of(flow: str) -> int:
-    """Return the number of a capture's connection from the name of its flow."""
+    """Convert the name of a capture's flow to the number of its connection."""
     return int(flow.removeprefix("c"))
 
 

@@ -52,7 +52,7 @@ def draw_beside(
     ax: Sequence[Axes] | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Draw two runs on equal axes, both from the first data segment on.
+    """Draw two runs on equal axes, each from its first data segment on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Draws pictures of sweeps, which are runs with many combinations of values, with matplotlib."""
+"""Draws pictures of sweeps with matplotlib. A sweep has runs with many combinations of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws change-free periods, in which the level of values does not change, with matplotlib."""
+"""Draws change-free periods with matplotlib. In such a period, the level does not change."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If a mark has more than `MOST` bars, or points of a rising step line, the bars or points in one
-    column of pixels are drawn as one. If a mark has more than `MOST` separate points, one point in
-    each cell of a grid is drawn. If bars or points are left out in this way, the label of the x
-    axis says that marks are merged.
+    A mark may have more than `MOST` bars, or more than `MOST` points of a rising step line. Then
+    the bars or points in one column of pixels are drawn as one bar or one point. If a mark has more
+    than `MOST` separate points, one point in each cell of a grid is drawn. If bars or points are
+    left out in this way, the label of the x axis says that marks are merged.
     """
     complete = [_draw(axes, mark) for mark in picture.marks]
     across, up = picture.ends

@@ -150,7 +150,7 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
             raise ValueError(f"--{given} does not apply to path plots: they show a link")
     moving = run.timelines() if isinstance(run, Moving) else {}
     if not moving:
-        raise ValueError("no link changes: each has one rate and one delay for the whole run")
+        raise ValueError("no link changes: each link has one rate and one delay for the whole run")
     link = next(iter(moving)) if view.link is None else view.link
     if link not in moving:
         known = ", ".join(moving)

@@ -1,4 +1,4 @@
-"""Plots of the passes of a path over satellites: times with line of sight, and their delays."""
+"""Plots of passes: the times in which a path over satellites has line of sight, and its delays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws replays, which apply timers to recorded delays, with matplotlib."""
+"""Draws replays with matplotlib. A replay applies timers to recorded delays."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def write_qlog(
     Raises
     ------
     ValueError
-        If the name has neither ending, or the file cannot hold that many traces.
+        If the name has neither ending, or if the file cannot hold that many traces.
     FileExistsError
         If something of that name exists.
     """

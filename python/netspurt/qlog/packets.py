@@ -150,7 +150,8 @@ def _acked(own: Table, other: Table, side: Side) -> Texts:
     """Return, for each packet, the ranges of packet numbers that its ACK newly acknowledges.
 
     `side` says which packets an ACK can acknowledge. With "left", the ACK can acknowledge packets
-    of its own instant and of earlier instants. With "right", only packets of earlier instants.
+    of its own instant and of earlier instants. With "right", it can acknowledge only packets of
+    earlier instants.
     """
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = other.select(other["len_bytes"] > 0)

@@ -121,7 +121,7 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
 
 
 def _busier(segments: Table) -> dict[tuple[str, str], str]:
-    """Return for each flow and node the direction with more data, or forward if both have equal."""
+    """Return each flow's direction with more data at each node, or forward if both are equal."""
     flow, node = segments["flow"], segments["node"]
     codes = [np.unique(column, return_inverse=True)[1] for column in (flow, node)]
     pairs = np.stack(codes)

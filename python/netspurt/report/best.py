@@ -193,7 +193,7 @@ def _best_sentences(
         return
     yield f"By {shown.words}, {what} is best: {mean}."
     if names["same"]:
-        yield f"Equal in every case: {few(names['same'])}."
+        yield f"Equal to {what} in every case: {few(names['same'])}."
     if names["cannot tell"]:
         yield f"Cannot be told apart from {what}: {few(names['cannot tell'])}."
     if len(names["worse"]) == len(others) == 1:

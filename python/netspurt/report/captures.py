@@ -178,7 +178,7 @@ def _directions(found: Explained) -> Rows:
     head = (
         *("flow", "direction", "timers and repair", "mostly waited for"),
         *("retransmitted", "spurious"),
-        *("by cause", "throughput", "RTT, mean", "data packets", "octets", "from, to"),
+        *("causes", "throughput", "mean RTT", "data packets", "octets", "from, to"),
     )
     several = len({row["connection"] for row in every}) > 1
     order = " The connections that waited longest for timers and repair are first." * several

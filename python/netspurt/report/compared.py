@@ -47,10 +47,10 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     """Return the section of two runs or captures, drawn on the same axes.
 
     The times of each direction count from its first data. If both are runs, the directions with
-    equal names are compared segment by segment. If at least one of the two is a capture, or if no
-    names are equal, one direction of each is compared: the direction with the most data. If these
-    directions of two captures belong to the same connection, they are not compared. Then the
-    section says what both captures together show of this connection.
+    equal names are compared segment by segment. If a capture is compared, or if no names are equal,
+    one direction of each is compared: the direction with the most data. If these directions of two
+    captures belong to the same connection, they are not compared. Then the section says what both
+    captures together show of this connection.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -188,11 +188,11 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     try:
         pairs = _pairs(first.run, second.run)
     except ValueError as error:
-        return [f"The two are not compared segment by segment: {error}."], None
+        return [f"The runs or captures are not compared segment by segment: {error}."], None
     blind = [one.name for one in subjects if optional(one.run, "segments") is None]
     if blind:
         return [
-            f"The two are not compared segment by segment: {' and '.join(blind)} recorded no "
+            f"The runs are not compared segment by segment: {' and '.join(blind)} recorded no "
             "segments. Add `segments` to `tables` under [record]."
         ], None
     found, unseen = [], []
@@ -224,7 +224,7 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     if len(pairs) == 1 or count:
         words += earliest.words
     if not count:
-        which = f"The {len(pairs)} directions with data" if len(pairs) > 1 else "The two"
+        which = f"The {len(pairs)} directions with data" if len(pairs) > 1 else "The two directions"
         return [*words, f"{which} never differ{_FROM_FIRST}."], None
     sentence = earliest.sentence(subjects)
     return [*words, sentence], Parting(earliest.at_s, sentence, earliest.names)
@@ -235,14 +235,13 @@ def _pairs(
 ) -> list[tuple[FlowDirection, FlowDirection]]:
     """Return the directions to compare.
 
-    If both are runs, these are the directions with equal names. If at least one of the two is a
-    capture, or if no names are equal, one direction of each is compared: the direction with the
-    most data.
+    If both are runs, these are the directions with equal names. If a capture is compared, or if no
+    names are equal, one direction of each is compared: the direction with the most data.
 
     Raises
     ------
     ValueError
-        If one of the two has no direction with data.
+        If one of the runs or captures has no direction with data.
     """
     every = [directions_with_data(one) for one in (first, second)]
     for one, found in zip((first, second), every, strict=True):
@@ -275,7 +274,7 @@ class _Compared:
     names
         The name of the direction in each of the two runs or captures.
     words
-        Sentences on the events that are equal in both.
+        Sentences on the events that are equal in both runs or captures.
     told
         The result of the comparison.
     cause
@@ -316,7 +315,7 @@ def _alike(told: RunComparison, first: list[Seen]) -> Iterator[str]:
     data = sum(event.key[1] == "data" for event in alike)
     most = 1e3 * float(np.abs(told.differences_s).max())
     yield (
-        f"Both have the same events for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
+        f"Both show the same events for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
         f"{counted(len(alike) - data, 'ACK')}; their times differ by at most {most:.3f} ms."
     )
 

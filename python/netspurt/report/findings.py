@@ -118,7 +118,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[Limit]]] = {
 
 
 def _who(found: Explained, connection: int) -> str:
-    """Return a connection's name: as in the pictures, or with its file if files are several."""
+    """Return a connection's name: as in the pictures, or with its file if there are several."""
     path, own = found.place_of(connection)
     return f"connection {own} of {path}" if found.files else f"c{own}"
 
@@ -160,9 +160,9 @@ def _is_beside_receiver(found: Explained) -> bool:
 def _is_window_unknown(found: Explained) -> bool:
     """Return true if the capture cannot show whether senders filled their receivers' windows.
 
-    To show this, a capture must contain the scale of windows, which the SYNs of both ends carry,
-    and the round trip to the sender. After a queue has made this round trip longer, only timestamps
-    show the longer round trip.
+    To show this, a capture must contain the round trip to the sender and the scale of windows. The
+    SYNs of both ends carry this scale. After a queue has made this round trip longer, only
+    timestamps show the longer round trip.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

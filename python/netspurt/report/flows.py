@@ -227,7 +227,7 @@ def _left_out(
         )
 
 
-#: For a kind of pictures: the reason if its table is empty.
+#: Why a picture is not drawn if its table is empty, by the kind of the picture.
 _EMPTY = {"rto": "no acknowledgment gave a round trip"}
 
 

@@ -37,8 +37,9 @@ MOST_TOLD = 60
 class _Sums:
     """A row of the table of captures: a file, sums over its connections, causes of retransmissions.
 
-    `again` is the number of retransmissions. `spent_s` is the time of all connections, `mostly` is
-    the largest part of this time, and `lost_s` is the time spent on waiting for timers and repair.
+    `again` is the number of retransmissions. `spent_s` is the sum of the connections' durations.
+    `mostly` names what took the largest part of it. `lost_s` is the part in which connections
+    waited for timers, or repaired losses.
     """
 
     path: str
@@ -168,7 +169,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
     ]
     head = (
         *("capture", "time", "mostly waited for", "timers and repair"),
-        *("retransmitted", "spurious", "by cause"),
+        *("retransmitted", "spurious", "causes"),
         *("connections", "packets", "octets of data"),
     )
     return Rows(

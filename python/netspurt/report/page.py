@@ -108,7 +108,7 @@ _NAMED = 3
 
 
 def _title(sections: Sequence[Section]) -> str:
-    """Return the title of the page: all headings, or the first and the number of the others."""
+    """Return the title of the page: all headings, or the first one and the number of others."""
     headings = [section.heading for section in sections if not section.within]
     if len(headings) <= _NAMED:
         return " · ".join(headings)

@@ -60,8 +60,8 @@ def connections(run: Run) -> Rows | None:
         for n in range(min(len(table), MOST_ROWS))
     ]
     head = (
-        *("connection", "last SYN at", "asked after", "first octet back after"),
-        *("last octet back after", "octets asked", "octets back"),
+        *("connection", "last SYN at", "request begins after", "reply begins after"),
+        *("reply ends after", "octets of the request", "octets of the reply"),
     )
     more = len(table) - len(rows)
     caption = "Connections of the programs"

@@ -163,7 +163,7 @@ def _without_timeout(run: Tables, every: list[FlowDirection], *, unseen: bool) -
 
 
 def _gone(drops: Table) -> Table:
-    """Return the drops without the failed reassemblies, whose lost fragments have their own row."""
+    """Return the drops without failed reassemblies. Their lost fragments have rows of their own."""
     return drops.select(drops["reason"] != "reassembly")
 
 

@@ -143,7 +143,7 @@ def _ended(run: Run, ends: NDArray[np.float64]) -> str:
 
 
 def _to_the_ms(seconds: float) -> str:
-    """Return a time to the millisecond. A long time is repeated in hours and minutes."""
+    """Return a time rounded to milliseconds. A long time is repeated in hours and minutes."""
     told = f"{seconds:,.3f} s"
     return f"{told} ({span(seconds)})" if is_long(seconds) else told
 
@@ -253,7 +253,7 @@ def _directions(run: Run) -> Rows:
         )
     head = (
         *("flow", "direction", "finished", "goodput", "silence", "repair"),
-        *("sent", "retransmitted", "spurious", "timeouts", "by cause (spurious)", "from, to"),
+        *("sent", "retransmitted", "spurious", "timeouts", "causes (spurious)", "from, to"),
     )
     more = len(flows) - len(rows)
     right = (2, 3, 4, 5, 6, 7, 8, 9)

@@ -331,7 +331,7 @@ def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
 
 
 def _groups(sweep: _Sweep) -> Iterator[Group]:
-    """Yield one picture of each measure if one or two axes vary, else one picture for each axis."""
+    """Yield a picture of each measure. With more than two axes, each axis has its own pictures."""
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]

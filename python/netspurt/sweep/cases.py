@@ -75,7 +75,7 @@ class Cases(Mapping[str, NDArray[Any]]):
         return library.table({name: library.array(column) for name, column in self.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the cases as an Arrow stream, for pandas, polars, duckdb and others."""
+        """Return the cases as an Arrow stream, for pandas, polars, duckdb and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def digest(self) -> str:

@@ -86,8 +86,8 @@ def run_sweep(
     Raises
     ------
     SweepError
-        If the folder has other content, a damaged file or another number of cases per file, or
-        another program runs a sweep into it.
+        If the folder has other content, a damaged file or another number of cases per file. Also if
+        another program runs a sweep into the folder.
     SweepFailedError
         If the sweep is strict and a case fails.
     ScenarioError

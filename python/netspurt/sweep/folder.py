@@ -130,7 +130,7 @@ class SweepFolder:
         """What varies, in words: the axes, the number of runs, and what each run draws."""
         axes = [f"{name} ({len(self.labels[name])})" for name in self.names]
         pairing = "paired" if self.paired else "not paired"
-        runs = f"{counted(self.seeds, 'run')} each, {pairing}"
+        runs = f"{counted(self.seeds, 'run')} of each combination, {pairing}"
         drawing = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
         return ", ".join([*axes, runs]) + drawing
 

@@ -97,7 +97,7 @@ class Live:
             raise ValueError("a live sweep has one case in each chunk: leave the chunk size out")
 
     def submit(self, chunk: Chunk) -> None:
-        """Schedule a chunk after all others."""
+        """Schedule a chunk after all other chunks."""
         self._waiting.append(chunk)
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:

@@ -65,7 +65,8 @@ class Sweep:
     def _summary(self) -> str:
         pairing = "paired" if self.paired else "not paired"
         drawing = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
-        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}{drawing}"
+        runs = f"{self.seeds} runs of each combination"
+        return f"{len(self):,} cases: {runs}, {pairing}{drawing}"
 
     @classmethod
     def of(cls, scenario: Scenario) -> Sweep:
@@ -234,7 +235,7 @@ def html_axes(labels: Mapping[str, list[Label]]) -> str:
             else [*texts[: _LABELS_SHOWN_MAX - 2], "...", texts[-1]]
         )
         rows.append([name, str(len(axis_labels)), ", ".join(shown)])
-    return html_table(["axis", "labels", ""], rows, [1]) if rows else ""
+    return html_table(["axis", "number of labels", "labels"], rows, [1]) if rows else ""
 
 
 #: The maximum number of labels of an axis that are shown.

@@ -14,8 +14,8 @@ from netspurt.delays import Delays
 Floats = NDArray[np.float64]
 Places = NDArray[np.bool_]
 
-#: The numbers that `lost_direction` has for probes that were lost forward or in reverse. The number
-#: is 0 for a lost probe if the direction of its loss is not known.
+#: The numbers in `lost_direction`. A probe that was lost forward has `FORWARD`, and a probe that
+#: was lost in reverse has `REVERSE`. A lost probe has 0 if the direction of its loss is not known.
 FORWARD, REVERSE = 1, 2
 
 #: The comment in a file that is made from round trips.
@@ -30,7 +30,7 @@ _MEASURED = ("Each direction has its own delay, measured by the clocks of both e
 
 @dataclass(frozen=True)
 class Directions:
-    """The delays of each direction and the direction of each loss, both of shape (n,).
+    """The delays of each direction and the direction of each loss. All arrays have shape (n,).
 
     `forward` and `reverse` have the delays of each direction in seconds, and NaN for lost probes.
     `reverse` is `None` if the recording has only one direction. `lost_direction` has `FORWARD`,
@@ -77,7 +77,7 @@ def per_direction(share: float, directions: int) -> float:
 
 
 def split(recording: Delays) -> Directions:
-    """Return the directions of a recording: their own delays, or half of the round trip each.
+    """Divide the delays of a recording: each direction gets its own delay, or half a round trip.
 
     A recording of one-way delays has only one direction.
     """
@@ -93,9 +93,9 @@ def split(recording: Delays) -> Directions:
     minima = float(np.min(forward[answered])), float(np.min(reverse[answered]))
     if min(minima) > 0:
         note = (
-            "each direction has its delay by the clocks of both ends, at least "
+            "each direction has the delay that the clocks of both ends show, at least "
             f"{1e3 * minima[0]:.3g} ms forward and {1e3 * minima[1]:.3g} ms in reverse; if these "
-            "clocks differ, one delay is too long and the other too short by the same time"
+            "clocks differ, one delay is too long and the other is too short by the same time"
         )
         return Directions(forward, reverse, lost_direction, True, _MEASURED, [note])
     shift = (minima[1] - minima[0]) / 2

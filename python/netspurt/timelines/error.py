@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-#: The number of characters of a long line that an error shows, and how many of them may stand
-#: before the place of the mistake.
-_SHOWN_MAX, _BEFORE_MAX = 100, 40
+#: An error shows at most this number of characters of a line.
+_SHOWN_MAX = 100
+
+#: Of a longer line, an error shows at most this number of characters before the mistake.
+_BEFORE_MAX = 40
 
 
 class TimelineError(ValueError):

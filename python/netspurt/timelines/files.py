@@ -32,10 +32,10 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     path
         The file.
     format_
-        `csv`: a table with a heading, whose first column has instants. `hypatia`: rows of an
-        instant and a round trip in nanoseconds, without a heading. `mahimahi`: on each line a
-        millisecond at which 1500 octets are delivered. `toml`: a timeline for a link, as TOML. By
-        default, the format is detected from the file's first line.
+        `csv`: a table with a heading, whose first column has instants. `hypatia`: each row
+        has an instant and a round trip in nanoseconds, and there is no heading. `mahimahi`: each
+        line has a millisecond at which 1500 octets are delivered. `toml`: a timeline for a link,
+        as TOML. By default, the format is detected from the file's first line.
 
     Raises
     ------

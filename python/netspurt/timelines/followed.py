@@ -79,12 +79,15 @@ def use_of_followed(name: str) -> str:
     )
 
 
-#: The errors that values of wrong types, and impossible values, raise.
+#: The errors that a value raises if it is impossible or has a wrong type.
 _VALUE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError:
-    """Return an error with the first line that sets a key or a subkey of it, if one is found."""
+    """Return an error that shows the first line that sets the key or one of its subkeys.
+
+    If no such line is found, the error names only the file.
+    """
     sets_key = re.compile(rf"""[ \t\[]*(["']?)(?P<key>{re.escape(key)})\1[ \t]*[=.\]]""")
     for number, line in enumerate(text.splitlines(), 1):
         if found := sets_key.match(line):

@@ -88,7 +88,7 @@ class FileLine:
     text: str
 
     def cells(self) -> list[Cell]:
-        """Return the cells, which commas separate, without blanks and quotes around them."""
+        """Split the line at its commas. Return the cells without blanks and quotes around them."""
         cells, start = [], 0
         for part in self.text.split(","):
             text = part.strip()
@@ -98,7 +98,7 @@ class FileLine:
         return cells
 
     def error(self, cell: Cell | None, message: str, fix: str) -> TimelineError:
-        """Return an error at a cell, or at the whole line."""
+        """Return an error at a cell. If `cell` is `None`, the error is at the whole line."""
         first = len(self.text) - len(self.text.lstrip()) + 1
         column = first if cell is None else cell.column
         length = len(self.text.strip()) if cell is None else len(cell.text)
@@ -169,13 +169,17 @@ def _check(line: FileLine, columns: Sequence[Column]) -> None:
         if missing and column.kind in ("delay", "rate"):
             stem, _, ending = column.name.rpartition("_")
             other_name = f"{stem}_{'reverse' if ending == 'forward' else 'forward'}"
-            message = f"{column.name} is for one direction, and the other has no such column"
+            message = f"{column.name} is for one direction; the other direction has no such column"
             fix = f"add {other_name}, or rename the column to {stem}"
             raise line.error(cells[column.place], message, fix)
 
 
 def _name_fix(name: str, line: FileLine) -> str:
-    """Return the fix for an unknown name: commas, the most similar name, or all known names."""
+    """Return the fix for an unknown name.
+
+    The fix is to separate the cells by commas, to use the most similar name, or to use one of all
+    known names.
+    """
     for separator, separators in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:
             return f"separate the cells by commas, not by {separators}"

@@ -36,9 +36,9 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
 
     Outages: a series of at least `outage` consecutive losses becomes an outage, in which arriving
     packets are dropped. The outage affects the direction that lost the probes, or both directions
-    if this is not known. In the forward direction, it lasts from the first lost probe to the next
-    answered probe, or else to the last probe. In the reverse direction, it is later by the forward
-    delay.
+    if the recording does not show this direction. In the forward direction, the outage lasts from
+    the first lost probe to the next answered probe, or else to the last probe. In the reverse
+    direction, the outage is later by the forward delay.
 
     Losses: all other losses become a probability. With it, probes are lost as often as in the
     recording. The probability is the same in both directions, unless the recording has the
@@ -57,7 +57,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     Raises
     ------
     ValueError
-        If the recording lacks times or replies, is smoothed or too long, or `outage` is below 1.
+        If the recording lacks times or replies, or is smoothed or too long, or `outage` is below 1.
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: write at least 1 lost probe")
@@ -196,7 +196,7 @@ def _order_words(overtaken: int) -> list[str]:
         late = "answers came after answers to later probes"
     return [
         f"{overtaken:,} {late}, so the path does not keep the order: the file has "
-        '`order = "overtaking"`, and whenever the delay decreases, packets overtake others. '
+        '`order = "overtaking"`, and whenever the delay decreases, packets overtake other packets. '
         "With `--lost-after TIME`, answers that take longer count as losses; if the other answers "
         "are in order, the link keeps the order"
     ]

@@ -15,8 +15,10 @@ INSTANT_MAX_NS = 10**18
 #: If the first instant is a year or more [ns], the instants are dates.
 _YEAR_NS = 31_536_000 * 10**9
 
-#: The maximum delay, a week [ns], and the maximum rate [bit/s].
+#: The maximum delay, a week [ns].
 DELAY_MAX_NS = 7 * 86_400 * 10**9
+
+#: The maximum rate [bit/s].
 _RATE_MAX_BPS = 10**15
 
 #: The texts in a column `outage`, and whether each of them marks an outage.
@@ -35,8 +37,8 @@ class TimelineRow:
 def read_sheet(lines: Sequence[FileLine]) -> Timeline:
     """Return the timeline of a table with a heading.
 
-    In an outage, other cells may be empty. An outage in the column `outage` drops packets. A rate
-    of 0 is also an outage, but packets wait.
+    In an outage, other cells may be empty. In an outage that the column `outage` marks, packets are
+    dropped. A rate of 0 is also an outage, but packets wait in it.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class Outage:
 
 @dataclass(frozen=True)
 class Way:
-    """The values of one direction of a link, or of both. Instants and delays are in nanoseconds.
+    """The values of one direction of a link, or of both directions. Times are in nanoseconds.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Timeline:
         return max(ends)
 
     def to_toml(self) -> str:
-        """Return the file that a link of a scenario follows."""
+        """Return the text of a file that a link of a scenario can follow."""
         lines = [
             f"# From {printable(self.name)}.",
             *(f"# {printable(remark)}" for remark in self.remarks),

@@ -1,7 +1,8 @@
 """Traces of the link emulator Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
-Each line of a trace is an *opportunity*: such a millisecond, as an integer, in ascending order.
-After its last line, the trace repeats (Netravali and others 2015, and mm-link's manual page).
+Such a millisecond is called an *opportunity*. Each line of a trace has one opportunity, as an
+integer. The lines are in ascending order. After its last line, the trace repeats (Netravali and
+others 2015, and mm-link's manual page).
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def path_names() -> list[str]:
 
 
 def _endless(path: str, stacks: Mapping[str, Any], live: bool, seed: int) -> Iterator[Case]:
-    """Yield the cases of a path endlessly: all combinations with one seed, then with the next."""
+    """Yield the cases of a path endlessly: all combinations with one seed, then the next seed."""
     numbers = range(len(_sweep(path)))
     for seed_of_round in itertools.count(seed):
         combinations = [

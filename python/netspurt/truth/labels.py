@@ -92,8 +92,8 @@ class NodeRows:
         """Check that a capture contains exactly the packets of these rows.
 
         A packet agrees with its row if its size or its payload length is the same as in the row. A
-        check of only the size would fail, because the profile `ns-2` counts an ACK with SACK blocks
-        as fewer octets than a real packet has.
+        check of the size alone would fail, because the profile `ns-2` counts an ACK with SACK
+        blocks as fewer octets than a real packet has.
 
         Raises
         ------
@@ -101,7 +101,9 @@ class NodeRows:
             If the capture has other packets.
         """
         if len(packets) != len(self.rows):
-            raise CollectionError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
+            raise CollectionError(
+                f"the capture has {len(packets)} packets, but its table has {len(self.rows)} rows"
+            )
         for frame, (packet, row) in enumerate(zip(packets, self.rows, strict=True), 1):
             if packet.size_bytes != row["size_bytes"] and _payload(packet) != row["len_bytes"]:
                 raise CollectionError(

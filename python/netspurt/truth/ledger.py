@@ -39,7 +39,7 @@ class Sum:
 
     def __str__(self) -> str:
         labels = counted(self.labels, "label")
-        return f"{self.end}: {self.what}: {labels}, {number(self.kernel)} by the kernel"
+        return f"{self.end}: {self.what}: {labels}, and the kernel counted {number(self.kernel)}"
 
 
 #: The counter of timeouts.
@@ -59,7 +59,7 @@ _DIRECTION = {"from": "forward", "to": "reverse"}
 
 
 def sums(run: Run) -> list[Sum]:
-    """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
+    """Return the sums of a run's labels, each with the kernel's counter; none for a simulation.
 
     Each end of a flow is a separate host. It has a sum for each counter if the run records the
     packets of its node. The connections of programs between two hosts count together. There is no

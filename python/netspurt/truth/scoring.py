@@ -16,7 +16,7 @@ from typing import Any
 
 from netspurt.truth.answers import Answer, MatchedAnswers
 from netspurt.truth.labels import Label
-from netspurt.wording import counted
+from netspurt.wording import number
 
 #: Causes count as one class if only the sender's configuration distinguishes them.
 CLASSES = {
@@ -83,7 +83,7 @@ class SideScore:
     unseen_not_found
         The number of unseen retransmissions without an answer.
     confusion
-        Counts by the true cause and the answered cause. The answer is `missed` if there is none.
+        Counts by the true cause and the answered cause. A missing answer is counted as `missed`.
         Unseen retransmissions are counted only if their answer names a cause.
     unseen_unknown
         The number of unseen retransmissions whose answer is `unknown`, which is a right answer.
@@ -202,22 +202,23 @@ class Score:
         return bins(self._confidence[question])
 
     def failures(self) -> list[str]:
-        """Return a sentence for each requirement that is not met.
+        """Return a message for each requirement that is not met.
 
         The requirements apply to captures at the sender's side that have TCP's options.
         """
         side = self.sides.get("sender")
         if side is None:
             return ["no capture has a retransmission at its sender's side"]
-        counts = {"missed": side.missed, "invented": side.invented}
-        counts["whose missing original is not reported"] = side.loss_not_told
-        failed = [
-            f"{counted(count, 'retransmission')} {kind}" for kind, count in counts.items() if count
-        ]
+        counts = {
+            "retransmissions without an answer": side.missed,
+            "invented retransmissions": side.invented,
+            "retransmissions whose missing original is not reported": side.loss_not_told,
+        }
+        failed = [f"{kind}: {number(count)}" for kind, count in counts.items() if count]
         for name, own in sorted(side.by_class().items()):
             if own.right < RIGHT_SHARE_MIN * own.total:
                 failed.append(
-                    f"{name}: {own.right} of {own.total} right, "
+                    f"right causes of the class `{name}`: {own.right} of {own.total}; "
                     f"at least {RIGHT_SHARE_MIN:.0%} are required"
                 )
         return failed
@@ -309,11 +310,14 @@ def wrong_ones(wrong: Sequence[Wrong]) -> list[str]:
 
 def _line(mistake: Wrong) -> str:
     label, answer = mistake.label, mistake.answer
-    answered = "nothing" if answer is None else f"{answer.cause}, {answer.verdict}"
-    start = f"{mistake.capture}: {mistake.why}"
+    answered = "there is no answer"
+    if answer is not None:
+        answered = f"the answer is {answer.cause}, {answer.verdict}"
+    why = mistake.why if mistake.why in ("missed", "invented") else f"wrong {mistake.why}"
+    start = f"{mistake.capture}: {why}"
     if label is None:
         at = "" if answer is None else f"t_ns {answer.t_ns}, seq {answer.seq}"
-        return f"{start}: {at}: no retransmission, answered {answered}"
+        return f"{start}: {at}: this is no retransmission; {answered}"
     truth = f"{label.cause}, {'spurious' if label.spurious else 'needed'}"
     packet = f"packet {label.frame}, seq {label.seq}, {label.side}, original {label.original}"
-    return f"{start}: {packet}: {truth}, answered {answered}"
+    return f"{start}: {packet}: the truth is {truth}; {answered}"

@@ -14,9 +14,11 @@ import numpy as np
 #: without options or extensions, and for a TCP header with all options.
 HEADERS = 100
 
-#: The octets of an IP header without options or extensions, by version, and of a TCP header without
-#: options.
-IP_HEADER, TCP_HEADER = {4: 20, 6: 40}, 20
+#: For each version of IP, the octets of a header without options or extensions.
+IP_HEADER = {4: 20, 6: 40}
+
+#: The octets of a TCP header without options.
+TCP_HEADER = 20
 
 
 @dataclass(frozen=True)

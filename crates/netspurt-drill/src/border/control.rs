@@ -1,5 +1,5 @@
-//! Encodes the control messages of `recvmsg` as octets. A control message has the number of unread
-//! octets, or a part of a *notice*, which is an entry of a socket's error queue.
+//! Encodes the control messages of `recvmsg` as octets. A *notice* is an entry of a socket's error
+//! queue. A control message has the number of unread octets, or a part of a notice.
 
 use std::ffi::c_int;
 

@@ -1,6 +1,6 @@
-//! The *border* is the set of functions that packetdrill calls. This file has what most of these
-//! functions do: they find the machine (the simulated host with its clock), catch panics and set
-//! `errno`.
+//! The *border* is the set of functions that packetdrill calls. This file has the steps that most
+//! of these functions need: to find the machine (the simulated host with its clock), to catch
+//! panics, and to set `errno`.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};

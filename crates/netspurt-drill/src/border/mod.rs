@@ -1,5 +1,6 @@
-//! The border to packetdrill, which is written in C: its table of functions, and the functions of
-//! the C library that this library replaces. All `unsafe` code of this crate is here.
+//! The border to packetdrill, a program in C. The border has packetdrill's table of functions, and
+//! the functions of the C library that this library replaces. All `unsafe` code of this crate is
+//! here.
 //!
 //! Every function here catches panics, because no panic may leave Rust. After a panic in a call on
 //! a socket, the script is refused. Later calls on sockets then fail, except a `getsockopt` that

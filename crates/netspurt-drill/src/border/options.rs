@@ -15,7 +15,7 @@ use crate::numbers;
 /// The number of octets for the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
 const NAME_BYTES: usize = 16;
 
-/// `SO_MEMINFO`, which `libc` does not know.
+/// The number of the socket option `SO_MEMINFO`. `libc` does not define it.
 const SO_MEMINFO: c_int = 55;
 
 pub(super) unsafe extern "C" fn setsockopt(

@@ -28,7 +28,7 @@ pub(super) unsafe extern "C" fn socket(
             && matches!(protocol, 0 | libc::IPPROTO_TCP)
             && matches!(domain, libc::AF_INET | libc::AF_INET6);
         if !is_tcp {
-            return Err(refuse(machine, "a socket that is not of TCP".to_owned()));
+            return Err(refuse(machine, "a socket that is not a TCP socket".to_owned()));
         }
         machine.with(|world| world.ends().set_mapped(domain == libc::AF_INET6));
         let nonblocking = kind & libc::SOCK_NONBLOCK != 0;

@@ -340,7 +340,7 @@ fn poll_reports_for_each_socket_only_its_own_events() {
 }
 
 #[test]
-fn accept_without_a_place_for_the_address_or_its_length_writes_neither() {
+fn accept_writes_neither_address_nor_length_if_one_of_the_pointers_is_null() {
     let player = Player::new();
     let listener = player.listener();
     player.open(|| ());
@@ -420,7 +420,7 @@ fn recvmsg_reads_into_all_pieces_and_reports_the_unread_octets() {
 }
 
 #[test]
-fn the_control_messages_of_a_timestamp_have_its_time_kind_and_octet_number() {
+fn the_control_messages_of_a_timestamp_have_its_time_its_kind_and_its_octet_number() {
     let player = Player::new();
     let listener = player.listener();
     let next = player.open(|| ());

@@ -83,7 +83,7 @@ const BEYOND: [(&str, &str); 6] = [
     ),
     (
         "close/linux-ack-of-a-fin-waits",
-        "the library's host begins 1 ms after the start of a jiffy, our player's host 0 ms after it",
+        "the library's host begins 1 ms after the start of a jiffy, our player's host at the start",
     ),
     ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
     ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),

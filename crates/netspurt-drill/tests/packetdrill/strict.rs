@@ -106,7 +106,7 @@ fn a_call_that_fails_gets_a_note_unless_it_has_one() {
 }
 
 #[test]
-fn a_scripts_profile_mss_and_switches_become_flags() {
+fn the_profile_the_mss_and_the_switches_of_a_script_become_flags() {
     let text =
         "--title=t\n--profile=plain\n--set=tlp=true\n--mss=1000\n0 close(3) = 0\n+1 close(3) = 0";
     let (script, flags) = translated("t.pkt", text);

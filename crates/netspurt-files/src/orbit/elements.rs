@@ -85,12 +85,12 @@ impl Default for Heights {
 impl Heights {
     /// Returns mean elements with these heights and no drag. The semi-major axis is the Earth's
     /// radius plus half the sum of apogee and perigee. The mean motion is the mean motion of a
-    /// Kepler orbit with this axis. Catalogues compute the heights that they print in the same way.
+    /// Kepler orbit with this axis. Catalogues compute their printed heights in the same way.
     ///
     /// # Errors
     /// When an angle or a height is not finite, the perigee is above the apogee, or the inclination
-    /// is not from 0 to 180°. Also when the orbit is inside the Earth, in its dense atmosphere, or
-    /// beyond the Earth's pull.
+    /// is outside the range from 0 to 180°. Also when the orbit is inside the Earth, in its dense
+    /// atmosphere, or beyond the Earth's pull.
     pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
         let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
@@ -101,7 +101,7 @@ impl Heights {
         }
         if perigee > apogee {
             let message = format!("the perigee of {perigee} km is above the apogee of {apogee} km");
-            return Err(OrbitError::new(message, "exchange them"));
+            return Err(OrbitError::new(message, "exchange these two heights"));
         }
         let axis = EARTH_KM + f64::midpoint(apogee, perigee);
         let elements = Elements {

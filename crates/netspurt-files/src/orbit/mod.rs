@@ -3,12 +3,12 @@
 //!
 //! The elements of an orbit come from a text ([`read_elements`]), or from apogee, perigee and
 //! inclination ([`Heights`]). SGP4 computes positions from these elements (the crate `sgp4`; Hoots
-//! and Roehrich 1980, Vallado et al. 2006). Every position is in one frame, true equator and mean
-//! equinox of date. A sphere blocks the sight between stations in space; its radius is 6378.137 km
-//! plus a margin for the atmosphere. Sites are on the ellipsoid WGS-84. The computation leaves out
-//! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
-//! signal travels. Before a simulation begins, the results become a link's timeline: a list of
-//! delays, each with the time at which it begins. The simulator does not use this module.
+//! and Roehrich 1980, Vallado et al. 2006). All positions are in the same frame: true equator and
+//! mean equinox of date. A sphere blocks the sight between stations in space; its radius is
+//! 6378.137 km plus a margin for the atmosphere. Sites are on the ellipsoid WGS-84. The computation
+//! leaves out refraction, polar motion, the difference of UTC and UT1, and the motion of stations
+//! while a signal travels. Before a simulation begins, the results become a link's timeline: a list
+//! of delays, each with the time at which it begins. The simulator does not use this module.
 
 mod delays;
 mod elements;

@@ -147,7 +147,8 @@ pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitE
         return Err(OrbitError::new(message, "the end must be after the start"));
     }
     if step <= 0 || span / step > MOST {
-        let message = format!("{:.6} s cannot have steps of {:.6} s", seconds(span), seconds(step));
+        let (span, step) = (seconds(span), seconds(step));
+        let message = format!("a span of {span:.6} s cannot have steps of {step:.6} s");
         return Err(OrbitError::new(message, "use at most twenty million steps, each above zero"));
     }
     let inner = (0..=(span - 1) / step).map(|n| from.after_nanos(n * step));

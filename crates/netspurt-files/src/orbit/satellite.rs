@@ -8,11 +8,11 @@ use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 /// A satellite whose position SGP4 computes from its elements. The constants come from the US
 /// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
-/// There is one difference from that program. AFSPC's program computes a perigee that jumps when
-/// the Moon and the Sun move the node through zero, if the inclination is below 11.5°. For set
-/// 23599 of the element sets with which SGP4 is verified (Vallado et al. 2006), the jump is about a
-/// kilometre. The states that Vallado et al. publish do not have this jump, and neither have the
-/// positions here.
+/// There is one difference from that program. If the inclination is below 11.5°, and the Moon and
+/// the Sun move the node through zero, then the perigee that AFSPC's program computes jumps. For
+/// set 23599 of the element sets with which SGP4 is verified (Vallado et al. 2006), the jump is
+/// about a kilometre. The states that Vallado et al. publish do not have this jump. The positions
+/// that this type computes do not have it either.
 ///
 /// ```
 /// use netspurt_files::orbit::{Heights, Satellite};
@@ -83,8 +83,8 @@ impl Satellite {
         let position = self.state(minutes).filter(|position| position.length() >= EARTH_KM);
         position.ok_or_else(|| {
             let (name, epoch) = (&self.elements.name, self.elements.epoch);
-            let message = format!("{name} has decayed by {at}, by its elements of {epoch}");
-            let fix = "end the span earlier, or use elements whose epoch is nearer to its end";
+            let message = format!("{name} has decayed by {at}, as its elements of {epoch} show");
+            let fix = "end the span earlier, or use elements with an epoch near the span's end";
             OrbitError::new(message, fix)
         })
     }

@@ -118,7 +118,7 @@ fn passes_over_the_equator_have_the_analytic_durations_and_distances() {
 }
 
 #[test]
-fn rise_and_set_are_found_within_a_millisecond() {
+fn the_instants_of_rise_and_set_are_found_within_a_millisecond() {
     let both = path(&[site(52.5, 13.4, 10.0), circular(550.0, 53.0, 100.0)]);
     let passes = day(30).passes(&both).unwrap();
     assert!(passes.len() > 3, "{passes:?}");
@@ -175,7 +175,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_adds_its_legs_and_is_clear_if_all_are_clear() {
+fn a_path_has_the_length_of_all_its_legs_and_is_clear_if_all_legs_are_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();
@@ -262,7 +262,7 @@ mod bad_input {
         let error = low.elements("low").unwrap_err().to_string();
         assert!(error.contains("inside the Earth") && error.contains("20 km below"), "{error}");
         let swapped = Heights { apogee: 351.0, perigee: 356.0, ..Heights::default() };
-        assert!(swapped.elements("mir").unwrap_err().to_string().contains("exchange them"));
+        assert!(swapped.elements("mir").unwrap_err().to_string().contains("exchange these two"));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl TleSet<'_> {
         let catalogue = self.field(0, 2..7);
         if self.field(1, 2..7) != catalogue {
             let fix = format!("the first line has the number {catalogue}");
-            return Err(self.wrong(1, 2..7, "the second line is of another satellite", fix));
+            return Err(self.wrong(1, 2..7, "the second line belongs to another satellite", fix));
         }
         if ![" ", "0", "2"].contains(&&self.0[0].text[62..63]) {
             let fix = "use type 0 or a blank; type 4 is for SGP4-XP, which is not supported";
@@ -147,7 +147,7 @@ impl TleSet<'_> {
             if length != LENGTH {
                 let at = length.min(LENGTH);
                 let message = format!("the line has {length} characters");
-                return Err(self.wrong(nth, at..length.max(at), message, "a line has 69"));
+                return Err(self.wrong(nth, at..length.max(at), message, "a line needs 69"));
             }
             if let Some(&at) = BLANK[nth].iter().find(|at| line.text.as_bytes()[**at] != b' ') {
                 let fix = "write a blank here; fields are found by their columns";

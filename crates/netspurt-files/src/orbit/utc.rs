@@ -18,8 +18,9 @@ use super::OrbitError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Utc(i64);
 
-/// The number of nanoseconds in a second, and the number in a day.
+/// The number of nanoseconds in a second.
 const SECOND: f64 = 1e9;
+/// The number of nanoseconds in a day.
 const DAY: f64 = 86_400e9;
 /// 2000-01-01 12:00 UTC, the instant from which sidereal time is computed.
 const J2000: Utc = Utc(946_728_000_000_000_000);

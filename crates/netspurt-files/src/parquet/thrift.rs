@@ -59,8 +59,8 @@ impl<'a> Walk<'a> {
         self.left.len()
     }
 
-    /// Reads the id and the type of the field that follows field `last`. `Some(None)` at the end of
-    /// the structure; `None` if the octets are refused.
+    /// Reads the id and the type of the field that follows the field with the id `last`. Returns
+    /// `Some(None)` at the end of the structure, and `None` if the octets are refused.
     pub(super) fn field(&mut self, last: u64) -> Option<Option<(u64, u8)>> {
         let head = self.octet()?;
         if head == 0 {
@@ -188,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn a_known_field_of_another_type_is_refused() {
-        assert!(!ends(&[0x18, 1, b'a', 0]), "a text for a number");
-        assert!(!ends(&[0x29, 0x15, 4, 0]), "numbers for texts");
+    fn a_known_field_is_refused_if_its_type_is_not_the_defined_one() {
+        assert!(!ends(&[0x18, 1, b'a', 0]), "a text in place of a number");
+        assert!(!ends(&[0x29, 0x15, 4, 0]), "numbers in place of texts");
         assert!(!ends(&[0x05, 0x82, 0x80, 0x08, 4, 0]), "an id beyond 16 bits");
     }
 

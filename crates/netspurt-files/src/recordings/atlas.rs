@@ -18,10 +18,10 @@ struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// The number of bursts, and the number of bursts whose entries contradict the counts of the
-    /// result. A burst is all probes of one result. For traceroute, it is all probes of one hop in
-    /// one result.
+    /// The number of bursts. A burst is all probes of one result. For traceroute, it is all probes
+    /// of one hop in one result.
     bursts: u64,
+    /// The number of bursts whose entries contradict the counts of the result.
     contradictions: u64,
 }
 

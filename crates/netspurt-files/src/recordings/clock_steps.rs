@@ -126,9 +126,9 @@ impl ClockSteps {
         if let Some((number, back_ns)) = self.first {
             let seconds = back_ns / SECOND.cast_signed();
             let times = match self.count {
-                1 => format!("once, by {seconds} s before probe {number}; from there on"),
+                1 => format!("once, before probe {number}, by {seconds} s; from there on"),
                 count => format!(
-                    "{count} times, first by {seconds} s before probe {number}; after each time"
+                    "{count} times, first before probe {number}, by {seconds} s; after each time"
                 ),
             };
             notes.push(format!(
@@ -140,17 +140,17 @@ impl ClockSteps {
             0 => {}
             1 => notes.push(format!(
                 "the time of sending of probe {first} does not fit the times of the probes beside \
-                 it: computed from their times"
+                 it, so it was computed from their times"
             )),
             lone => notes.push(format!(
-                "{lone} times of sending, first of probe {first}, do not fit the times of the \
-                 probes beside them: computed from the times of these probes"
+                "{lone} times of sending do not fit the times of the probes beside them, so they \
+                 were computed from the times of those probes; the first is the time of probe {first}"
             )),
         }
     }
 }
 
-/// Whether some time of sending of the probes `first..=last` goes back.
+/// Whether any of the probes `first..=last` has a time of sending that is a step back.
 fn has_step_back(slots: &Slots, (first, last): (u64, u64)) -> bool {
     let mut latest = i64::MIN;
     slots.iter().filter(|(number, _)| (first..=last).contains(number)).any(|(_, slot)| {

@@ -119,8 +119,9 @@ const SENT: &[&str] = &[
     "time",
     "zeit",
 ];
-/// The possible names of a column of dates, and of the column of times of day beside it.
+/// The possible names of a column of dates.
 const DATE: &[&str] = &["date", "day", "datum"];
+/// The possible names of the column of times of day beside a column of dates.
 const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit", "zeit"];
 const RECEIVED: &[&str] = &[
     "sub_time",
@@ -226,8 +227,8 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
     }
 }
 
-/// Finds out the contents of the columns called `names`. The user's hints in `columns` take
-/// precedence over the names.
+/// Finds out the contents of columns from their names, which the list `names` holds. The user's
+/// hints in `columns` take precedence over the names.
 ///
 /// # Errors
 /// When the user names a column that does not exist, an unknown unit, or an unknown order of day

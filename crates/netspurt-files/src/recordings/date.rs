@@ -98,7 +98,7 @@ mod tests {
     const NS: i64 = 1_729_591_872_000_000_000;
 
     #[test]
-    fn a_clear_date_with_the_year_last_is_read() {
+    fn a_date_that_ends_with_the_year_is_read_if_its_day_and_month_are_clear() {
         for text in [
             "22.10.2024 10:11:12",
             "22.10.24 10:11:12",

@@ -183,8 +183,8 @@ impl Target {
             && (sent, got) != (read, received)
         {
             delays.notes.push(format!(
-                "the summary says {sent} sent and {got} received, but the lines show {read} and \
-                 {received}"
+                "the summary counts {sent} probes sent and {got} received, but the lines show \
+                 {read} probes and {received} replies"
             ));
         }
         let range = last.and_then(|count| count.checked_sub(1)).map(|last| (0, last));

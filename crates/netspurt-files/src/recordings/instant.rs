@@ -80,11 +80,13 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
 /// midnight is later than a time before midnight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
-    /// The last time as written, and the days since the first time.
+    /// The last time, as it was written.
     written: Option<i64>,
+    /// The days since the first time.
     days: i64,
-    /// Whether times fell, and whether they rose, within a day.
+    /// Whether a time was earlier than the time before it, on the same day.
     fell: bool,
+    /// Whether a time was later than the time before it, on the same day.
     rose: bool,
 }
 

@@ -107,16 +107,17 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
         let first = received.saturating_sub(delays.duplicates);
         if (sent, first) != read {
             delays.notes.push(format!(
-                "irtt's statistics count {sent} sent and {first} received, but its list of round \
-                 trips has {} and {}",
+                "irtt's statistics count {sent} probes sent and {first} received, but its list of \
+                 round trips has {} probes and {} answers",
                 read.0, read.1
             ));
         }
     }
     let late = whole(&stats["late_packets"]).unwrap_or(0);
     if late > 0 {
-        delays.notes.push(format!(
-            "{late} replies came out of order: irtt calls these late, but they count as received"
-        ));
+        let replies = if late == 1 { "reply" } else { "replies" };
+        delays
+            .notes
+            .push(format!("received, but out of order: {late} {replies}, which irtt calls late"));
     }
 }

@@ -20,7 +20,7 @@ struct IrttAnswer {
     forward: Option<i64>,
 }
 
-/// The facts about the whole run, which are in the first lines and in the statistics.
+/// The facts about the whole run. They are in the first lines of the text and in the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 struct IrttRun {
     /// The number of probes that were sent, and the number that were answered.

@@ -40,12 +40,13 @@ impl LogClock {
 /// The minimum number of digits of a text that counts as a timestamp.
 const DIGITS_MIN: usize = 4;
 
-/// Counts the lines that have a result, and before the result a timestamp that cannot be read.
+/// Counts the lines whose result follows a timestamp that cannot be read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreadStamps {
     count: u64,
-    /// The first timestamp that cannot be read, and the reason.
+    /// The first timestamp that cannot be read.
     first: String,
+    /// Why the first timestamp cannot be read.
     why: &'static str,
 }
 

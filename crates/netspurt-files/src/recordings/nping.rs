@@ -17,7 +17,7 @@ enum NpingLine<'a> {
     /// Another message, such as an ICMP error. The line does not say which request the message
     /// answers.
     Other,
-    /// A packet of another protocol: TCP, UDP or ARP, by its name.
+    /// A packet of another protocol. The value is the name of the protocol: TCP, UDP or ARP.
     Unpaired(&'a str),
     Ordinary,
     Broken(&'static str),
@@ -163,10 +163,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let mut delays = Delays::new(name, "nping (ICMP)");
         delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
-            delays.notes.push(format!(
-                "{errors} packets are other messages, such as ICMP errors: they do not count as \
-                 replies"
-            ));
+            let packets_are = match errors {
+                1 => "1 packet is another message and does".to_owned(),
+                several => format!("{several} packets are other messages and do"),
+            };
+            let why = "not count as a reply; such a message may be an ICMP error";
+            delays.notes.push(format!("{packets_are} {why}"));
         }
         let range = results.tally.ends();
         results.tally.finish(&mut delays, range, hints.interval)?;

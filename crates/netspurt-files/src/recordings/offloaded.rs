@@ -71,8 +71,8 @@ pub(super) fn divide(mut found: Vec<FoundPair>) -> Vec<Pair> {
 }
 
 /// Does the same as [`divide`] for the packets of one direction. The list `places` says where these
-/// packets are in the list `found`. The map `rests` gets what remains of each divided packet, by
-/// its index.
+/// packets are in the list `found`. The map `rests` gets what remains of each divided packet. The
+/// key is the packet's index.
 fn divide_direction(
     places: &[usize],
     found: &mut [FoundPair],

@@ -17,8 +17,8 @@ use super::pcap::broken;
 use super::reading::RecordingError;
 use super::translated::translated;
 
-/// Pairs the TCP segments of all connections of two captures. Each capture has a name, which errors
-/// use, and its octets. Only segments with data, SYN or FIN count, because only they occupy
+/// Pairs the TCP segments of all connections of two captures. Each argument has a capture's name,
+/// for errors, and its octets. Only segments with data, SYN or FIN count, because only they occupy
 /// sequence numbers.
 ///
 /// If a capture has several transmissions of a segment with the same IP identification, these

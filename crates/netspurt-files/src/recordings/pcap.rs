@@ -80,16 +80,16 @@ impl Trips {
             delays.probes.push(probe);
         }
         delays.notes.push(
-            "a sample for each ACK of new octets: the round trip of the oldest segment that it \
-             newly acknowledges, with the whole delay of a delayed ACK (`netspurt explain` times \
-             the newest segment); losses are not recorded"
+            "an ACK of new octets gives a sample: the round trip of the oldest segment that the \
+             ACK newly acknowledges (`netspurt explain` times the newest segment); the delay of a \
+             delayed ACK is part of this round trip; losses are not recorded"
                 .into(),
         );
         if set_back > 0 {
             delays.notes.push(format!(
-                "the times of the capture go back; samples whose time of sending is therefore the \
-                 latest time so far: {set_back}; if the clock was not set back, sort the packets \
-                 first: reordercap FILE NEW"
+                "the times of the capture go back; samples whose time of sending was therefore \
+                 moved to the latest time so far: {set_back}; if the clock was not set back, sort \
+                 the packets of the capture: reordercap FILE NEW"
             ));
         }
         if self.copies > 0 {
@@ -150,9 +150,9 @@ struct Contents {
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
-    /// The number of packets without IP or of an unknown link type, and the number of IP packets
-    /// that are neither TCP nor an echo.
+    /// The number of packets without IP or of an unknown link type.
     unknown_links: u64,
+    /// The number of IP packets that are neither TCP nor an echo.
     other: u64,
     /// The number of packets without a time.
     untimed: u64,
@@ -255,7 +255,7 @@ pub(super) fn parse(
         reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
     if contents.untimed > 0 {
-        let why = format!("{} packets without a time are not used", contents.untimed);
+        let why = format!("packets without a time, which are not used: {}", contents.untimed);
         reading.malformed.push(Malformed::new(1, "", why));
     }
     if reading.recordings.is_empty() {

@@ -343,8 +343,8 @@ impl PingRun {
             let answered = self.tally.received();
             if (read, answered) != (sent, received) {
                 notes.push(format!(
-                    "the statistics line says {sent} sent and {received} received, but the other \
-                     lines show {read} and {answered}"
+                    "the statistics line counts {sent} probes sent and {received} received, but \
+                     the other lines show {read} probes and {answered} replies"
                 ));
             }
         }

@@ -28,14 +28,13 @@ struct ProbeRun {
     hops: BTreeMap<u64, (Tally, Option<String>)>,
     /// Why the run ended: the word in the last line, or a sentence if the file is cut off.
     end: Option<String>,
-    /// The number of late answers whose echo probes are in an earlier part, which was not read.
+    /// The number of late answers whose echo probes are in an earlier part that was not read.
     earlier: u64,
     /// The number of delays that were measured by the program's timestamps, and not by the
     /// kernel's.
     by_user: u64,
     clock_steps: u64,
-    /// Two times at the beginning of the run, in nanoseconds: by the clock of the timestamps, and
-    /// since 1970.
+    /// When the run began, in nanoseconds: first by the clock of the timestamps, then since 1970.
     clocks: Option<(i64, i64)>,
     /// Whether the probed address is a loopback address.
     loopback: bool,
@@ -88,7 +87,8 @@ pub(super) fn parse(
     run.finish(name, hints, reading)
 }
 
-/// Returns the two times of a header: by the clock of the timestamps, and since 1970.
+/// Returns when the run began, from its header: first by the clock of the timestamps, then since
+/// 1970.
 fn clocks(header: &Value) -> Option<(i64, i64)> {
     let began = &header["began"];
     Some((began["raw_ns"].as_i64()?, began["unix_ns"].as_i64()?))

@@ -29,9 +29,9 @@ struct Trace {
     fields: Vec<String>,
     /// The time of the last event, in the trace's unit.
     clock: f64,
-    /// The samples and the smoothed values. Each of them consists of an instant in the trace's unit
-    /// and a delay.
+    /// The samples. Each sample consists of an instant in the trace's unit and a delay.
     latest: Vec<(f64, Duration)>,
+    /// The smoothed values, in the same form as the samples.
     smoothed: Vec<(f64, Duration)>,
 }
 

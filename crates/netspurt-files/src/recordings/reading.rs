@@ -67,7 +67,7 @@ pub struct Malformed {
 const CHARS_MAX: usize = 120;
 
 impl Malformed {
-    /// Makes the entry for the malformed line number `line`; its `text` is shortened.
+    /// Makes the entry for the malformed line with the number `line`, and shortens its `text`.
     pub(super) fn new(line: usize, text: &str, why: impl Into<String>) -> Self {
         Self { line, text: text.chars().take(CHARS_MAX).collect(), why: why.into() }
     }

@@ -14,8 +14,9 @@ pub(super) enum RowOrder {
     Mixed,
 }
 
-/// In a reversed file, the times fall at least this many times as often as they rise. If the times
-/// go back more often than once in this number of rows, the cause is not a clock that was set back.
+/// In a reversed file, the times fall more often than they rise, by at least this factor. If the
+/// times go back more often than once in this number of rows, the cause is not a clock that was set
+/// back.
 const RARE: u64 = 20;
 
 /// A clock may be set back up to this number of times in a file of any length.

@@ -20,8 +20,9 @@ pub(super) struct ProbeSlot {
     pub late: bool,
 }
 
-/// The values that stand for an unknown delay and for an unknown time of sending.
+/// The value that stands for an unknown delay.
 const NO_RTT: u64 = u64::MAX;
+/// The value that stands for an unknown time of sending.
 const NO_TIME: i64 = i64::MIN;
 
 impl Default for ProbeSlot {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_order_are_found_in_and_between_chunks() {
+    fn numbers_out_of_order_are_found_within_chunks_and_between_chunks() {
         for stray in [0, 1, 32_767, 32_768, 32_769, 65_535, 99_997, 99_998] {
             let mut slots = Slots::default();
             for number in 0..50_000 {

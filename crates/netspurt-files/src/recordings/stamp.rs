@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn of_line_separates_a_timestamp_from_the_rest_of_the_line() {
+    fn a_timestamp_is_separated_from_the_rest_of_its_line() {
         for text in [
             "Tue Oct 22 10:11:12 UTC 2024: 64 bytes",
             "Oct 22 10:11:12 64 bytes",

@@ -360,8 +360,9 @@ struct Group {
     duplicates: u64,
     /// The estimator whose rows are read, if the table holds replays.
     estimator: Option<String>,
-    /// The order of the probes and the kind of the delays, if the table has columns for them.
+    /// The order of the probes, if the table has a column for it.
     order: Option<ProbeOrder>,
+    /// The kind of the delays, if the table has a column for it.
     measure: Option<Measure>,
     /// Whether some delay had a unit neither in the column's name nor in the cell.
     assumed: bool,
@@ -489,7 +490,7 @@ impl TableRows {
             if plan.paced && hints.interval.is_none() {
                 delays
                     .notes
-                    .push(format!("times computed: one delay each {PACE}, as in LeoReplayer"));
+                    .push(format!("times computed: one delay every {PACE}, as in LeoReplayer"));
             }
             if waiting > 0 {
                 let words = ["request", "requests"]

@@ -9,7 +9,7 @@ use super::instant::DAY;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer};
 use super::year_last::DateOrder;
 
-/// Reads how probes followed each other, in the words of netspurt's tables.
+/// Reads a cell that says how probes followed each other. It holds a word of netspurt's tables.
 pub(super) fn order(text: &str) -> Option<ProbeOrder> {
     match text {
         "sequence" => Some(ProbeOrder::Sequence),
@@ -18,7 +18,7 @@ pub(super) fn order(text: &str) -> Option<ProbeOrder> {
     }
 }
 
-/// Reads the kind of the delays, in the words of netspurt's tables.
+/// Reads a cell that names the kind of the delays. It holds a word of netspurt's tables.
 pub(super) fn measure(text: &str) -> Option<Measure> {
     match text {
         "round-trip" => Some(Measure::RoundTrip),

@@ -205,8 +205,12 @@ impl Tally {
         steps.remark(&mut delays.notes);
         let computed = computed.saturating_sub(steps.lone);
         if computed > 0 {
+            let probes_have = match computed {
+                1 => "1 probe has".to_owned(),
+                several => format!("{several} probes have"),
+            };
             delays.notes.push(format!(
-                "{computed} probes have no time of sending: computed from the probes beside them"
+                "{probes_have} no time of sending; it was computed from the probes before and after"
             ));
         }
         delays.began = order.start.and_then(|start| Began::of(start, self.local));

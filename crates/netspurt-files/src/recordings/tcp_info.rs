@@ -9,8 +9,9 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::MICROSECOND;
 
-/// The offsets of `tcpi_rtt` and `tcpi_min_rtt` in Linux's `struct tcp_info` (`linux/tcp.h`).
+/// The offset of `tcpi_rtt` in Linux's `struct tcp_info` (`linux/tcp.h`).
 const RTT_AT: usize = 68;
+/// The offset of `tcpi_min_rtt` in the same structure.
 const MIN_RTT_AT: usize = 148;
 
 /// The number of the inet_diag attribute that holds `struct tcp_info` (`INET_DIAG_INFO`).

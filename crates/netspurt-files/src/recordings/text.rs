@@ -58,9 +58,11 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
 }
 
-/// A second, a millisecond and a microsecond, in nanoseconds.
+/// The number of nanoseconds in a second.
 pub(super) const SECOND: u64 = 1_000_000_000;
+/// The number of nanoseconds in a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
+/// The number of nanoseconds in a microsecond.
 pub(super) const MICROSECOND: u64 = 1000;
 
 /// Reads the whole number at the beginning of `text`. Returns the number and the rest.

@@ -282,8 +282,9 @@ impl WindowsRun {
             }
         };
         if counts > 0 {
+            let lines = if unknown == 1 { "line" } else { "lines" };
             notes.push(format!(
-                "{unknown} lines in an unknown language were taken for probes without a reply"
+                "taken for probes without a reply: {unknown} {lines} in an unknown language"
             ));
             return;
         }

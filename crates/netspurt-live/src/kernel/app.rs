@@ -1,6 +1,6 @@
 //! The applications of connections on the kernel's TCP. A *source* opens its connection and writes.
-//! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what they
-//! write. The task's *pause* lasts from the connection's establishment to the first write.
+//! A *sink* accepts its connection, reads, and may answer. A connection's *task* plans what both of
+//! them write. The task's *pause* lasts from the connection's establishment to the first write.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was established. `None` at a listening end, and if it never was.
+    /// When the connection was established. `None` at a listening end, or if that never happened.
     pub opened: Option<Time>,
     /// When the application first wrote. If the application opens the connection and its task has
     /// no pause, this is the time at which it began to open the connection.

@@ -210,7 +210,7 @@ fn a_fragment_is_encoded_again_and_not_joined() {
 }
 
 #[test]
-fn pack_prepares_at_most_one_batch() {
+fn one_call_of_pack_prepares_at_most_one_batch() {
     let mut bench = Bench::new(false);
     // A pair of datagram sockets has room for less than a batch. Therefore, this test packs the
     // segments but does not send them.

@@ -173,7 +173,7 @@ mod tests {
         Some((reply.by.map(|by| by.to_string()), reply.last, reply.why))
     }
 
-    /// An ICMP error from the address `by`, which quotes the probe.
+    /// An ICMP error that quotes the probe and comes from the address `by`.
     fn returned_by(by: &str, icmp_error: (u8, u8)) -> SeenReply {
         SeenReply::Returned { key: Some(OWN), by: by.parse().ok(), icmp_error, unix_ns: None }
     }

@@ -2,9 +2,9 @@
 //! in flight, and stores the outcome of each probe.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. The
-//! program stamps the sending and the arrival, and so does the kernel. If the kernel gives both of
-//! its timestamps, the four timestamps separate the delay in the host from the delay in the
-//! network.
+//! program and the kernel each take two timestamps: when the probe leaves, and when its answer
+//! arrives. If the kernel gives both of its timestamps, the four timestamps separate the delay in
+//! the host from the delay in the network.
 
 mod book;
 mod capture;

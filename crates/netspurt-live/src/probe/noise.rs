@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_answers_in_time_count_as_noise_of_the_instrument() {
+    fn an_answer_counts_as_noise_of_the_instrument_only_if_it_comes_in_time() {
         let mut trips = RoundTrips::default();
         let sent_at = ClockReading { raw_ns: 100, unix_ns: 1_000_100 };
         let outcomes = [

@@ -1,6 +1,6 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
 //! standard input. The probing process ends when its task is done, or when the other process ends.
-//! Every task ends at the latest when the standard input ends.
+//! Every task also ends when the standard input ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -95,8 +95,8 @@ pub struct EchoProbesTask {
     pub lengths: ProbeLengths,
     /// The rule for the times at which probes leave.
     pub pace: Pace,
-    /// The seed of the random lengths and times, and of the cookie, a number by which the probes of
-    /// this run are recognised.
+    /// The seed of the random lengths and times, and of the cookie. The cookie is a number by which
+    /// the probes of this run are recognised.
     pub seed: u64,
     /// The number of echo probes over loopback before the series. These probes measure the delays
     /// of this machine.
@@ -123,7 +123,8 @@ pub struct HopsTask {
     pub octets: u16,
     /// The give-up time for an answer.
     pub timeout_ns: u64,
-    /// The seed of the cookie, a number by which the probes of this run are recognised.
+    /// The seed of the cookie. The cookie is a number by which the probes of this run are
+    /// recognised.
     pub seed: u64,
     /// The number of echo probes over loopback before the survey. These probes measure the delays
     /// of this machine.
@@ -160,7 +161,7 @@ pub struct CaptureTask {
 /// standard output.
 ///
 /// # Errors
-/// When the order cannot be read or carried out. The error is a line for the user.
+/// When the order cannot be read or carried out. The error is one line of text for the user.
 pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;

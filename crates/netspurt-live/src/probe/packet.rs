@@ -80,7 +80,8 @@ impl Marks {
                 out.extend(self.port.to_be_bytes());
                 #[expect(clippy::cast_possible_truncation, reason = "keys of TCP have 32 bits")]
                 out.extend((key as u32).to_be_bytes());
-                // The fields are: no acknowledgment, five words of header, SYN, the largest window.
+                // The ACK number is zero, the header has five words, the flag is SYN, and the
+                // window is the largest possible window.
                 out.extend([0, 0, 0, 0, 5 << 4, 2, 0xff, 0xff, 0, 0, 0, 0]);
                 out.resize(length, 0);
                 let sum = checksum(&[&self.pseudo_header(length), out]);
@@ -115,8 +116,8 @@ impl Marks {
         header
     }
 
-    /// Returns the key of the probe to which the octets `bytes` are an answer. Returns `None` if
-    /// they are not an answer. If `header` is true, the octets begin with an IP header.
+    /// Returns the key of the probe that the octets `bytes` answer. Returns `None` if they answer
+    /// no probe. If `header` is true, the octets begin with an IP header.
     pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;
@@ -130,9 +131,9 @@ impl Marks {
         }
     }
 
-    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation has no
-    /// key, or has the cookie of another run. An error if the identifier of an ICMP echo or the
-    /// source port of a SYN shows that the packet is not a probe of this run.
+    /// Returns the key of the probe that an ICMP error quotes. Returns `Ok(None)` if the quotation
+    /// has no key, or has the cookie of another run. Returns an error if the quoted packet is not a
+    /// probe of this run. The identifier of an ICMP echo or the source port of a SYN shows this.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {
             ProbeKind::Icmp => {
@@ -219,7 +220,11 @@ mod tests {
             for (six, ip) in [(false, 20), (true, 40)] {
                 for octets in [kind.least_octets(six), 61, 256] {
                     let made = built(kind, six, octets);
-                    assert_eq!(made.len() + ip + header, usize::from(octets), "{kind:?} {six}");
+                    assert_eq!(
+                        made.len() + ip + header,
+                        usize::from(octets),
+                        "{kind:?}, IPv6: {six}"
+                    );
                 }
             }
         }
@@ -320,7 +325,7 @@ mod tests {
             assert_eq!(
                 mine.answered(&packet, true, &[]),
                 None,
-                "{words} words, the header says one less"
+                "the header has {words} words, but its length field says one less"
             );
         }
         assert_eq!(
@@ -378,7 +383,7 @@ mod tests {
         let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(checksum(&[&octets]), !0xddf2);
         assert_eq!(checksum(&[&octets[..4], &octets[4..]]), !0xddf2, "in parts");
-        assert_eq!(checksum(&[&[0xab]]), !0xab00, "an odd octet is the upper half of a word");
+        assert_eq!(checksum(&[&[0xab]]), !0xab00, "a last octet alone is the upper half of a word");
         assert_eq!(checksum(&[]), 0xffff);
     }
 }

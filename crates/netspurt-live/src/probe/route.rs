@@ -16,7 +16,7 @@ pub struct RouteInfo {
 
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const GET_ROUTE: u16 = libc::RTM_GETROUTE;
-/// The number of octets of the netlink header and of the route header behind it.
+/// The total number of octets of the netlink header and of the route header that follows it.
 const HEADERS: usize = 16 + 12;
 
 /// Asks the kernel for the route to `target`.
@@ -98,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_request_has_its_length_its_family_and_the_address() {
+    fn a_request_has_its_length_and_its_family_and_the_address() {
         for (target, family, octets) in [("10.1.2.3", 2, 4), ("2001:db8::7", 10, 16)] {
             let target: IpAddr = target.parse().unwrap();
             let message = question(target);
@@ -118,7 +118,7 @@ mod tests {
     fn reading_ends_at_a_truncated_attribute() {
         let two = [6, 0, 4, 0, 1, 2, 0, 0, 8, 0, 5, 0, 9, 9, 9, 9];
         let all = [(4, &[1, 2][..]), (5, &[9; 4][..])];
-        assert_eq!(attributes(&two), all, "values are padded to four octets");
+        assert_eq!(attributes(&two), all, "values are padded to a multiple of four octets");
         for (length, count) in [(16, 2), (15, 1), (12, 1), (11, 1), (7, 1), (6, 1), (5, 0), (0, 0)]
         {
             assert_eq!(attributes(&two[..length]), all[..count], "{length} octets");

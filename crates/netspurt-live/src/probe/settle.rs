@@ -13,8 +13,9 @@ const STEP: Duration = Duration::from_millis(5);
 /// The maximum number of attempts.
 const TRIES: u32 = 100;
 
-/// Waits until the kernel adds timestamps to datagrams that arrive over loopback. Returns whether
-/// timestamps have come. Once they come, the kernel adds them as long as any socket asks for them.
+/// Waits until the kernel adds timestamps to datagrams that arrive over loopback. Returns false if
+/// no timestamp comes. After the first timestamp, the kernel adds timestamps as long as any socket
+/// asks for them.
 pub(super) fn stamps_come() -> bool {
     let Ok(own) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return false };
     let Ok(address) = own.local_addr() else { return false };

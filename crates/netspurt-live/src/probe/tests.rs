@@ -1,5 +1,5 @@
-//! Tests of the data files of probes: lines, parts of a run, late answers, and answers of hops. A
-//! watcher is a process that gets the same lines as the file.
+//! Tests of the data files of probes: their lines, the parts of a long run, late answers, and the
+//! answers of the hops of a path. A watcher is a process that gets the same lines as the file.
 
 use std::fs;
 use std::io::{self, Write};
@@ -51,7 +51,7 @@ fn the_kernels_timestamps_are_used_if_they_are_plausible() {
         ("no timestamp of the arrival", EchoReply { kernel_received_ns: None, ..good }),
         ("the arrival precedes the sending", EchoReply { kernel_received_ns: Some(5), ..good }),
         ("the clock was set in between", EchoReply { step_ns: -1_000_000, ..good }),
-        ("longer than by the program's timestamps", reply(Some(21_000))),
+        ("the round trip is longer than by the program's timestamps", reply(Some(21_000))),
     ] {
         assert_eq!(answer.by_kernel(), None, "{what}");
     }
@@ -162,7 +162,7 @@ fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
 }
 
 #[test]
-fn the_header_has_the_options_the_clocks_and_the_path() {
+fn the_header_has_the_options_and_the_clocks_and_the_path() {
     let (_, shown) = book(None, Rotation::default());
     let [report] = &shown.lines()[..] else { panic!("one line") };
     for (key, value) in [
@@ -188,7 +188,7 @@ fn the_header_has_the_options_the_clocks_and_the_path() {
 }
 
 #[test]
-fn the_noise_and_the_first_probe_have_results_or_failures() {
+fn a_report_on_the_noise_or_on_the_first_probe_has_a_result_or_an_error() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };
@@ -249,7 +249,7 @@ fn each_outcome_of_an_echo_probe_is_a_line() {
 }
 
 #[test]
-fn late_answers_duplicates_and_clock_steps_are_lines_of_their_own() {
+fn late_answers_and_duplicates_and_clock_steps_have_lines_of_their_own() {
     let (mut book, shown) = book(None, Rotation::default());
     book.stray(7, true, &reply(None)).unwrap();
     book.stray(8, false, &reply(Some(19_000))).unwrap();
@@ -336,7 +336,7 @@ fn a_new_part_begins_after_a_time_but_no_part_is_empty() {
 }
 
 #[test]
-fn a_data_file_is_never_overwritten_and_parts_have_other_names() {
+fn a_data_file_is_never_overwritten_and_the_parts_of_a_run_have_their_own_names() {
     let place = Place::new();
     fs::write(place.0.join("p.jsonl"), "mine").unwrap();
     let begin = |rotation| {
@@ -347,7 +347,10 @@ fn a_data_file_is_never_overwritten_and_parts_have_other_names() {
     assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     assert!(error.to_string().contains("p.jsonl: "), "{error}");
     assert_eq!(fs::read_to_string(place.0.join("p.jsonl")).unwrap(), "mine");
-    assert!(begin(Rotation { echo_probes: Some(9), span: None }).is_ok(), "parts have other names");
+    assert!(
+        begin(Rotation { echo_probes: Some(9), span: None }).is_ok(),
+        "the parts have names of their own"
+    );
 }
 
 /// A watcher that has ended.
@@ -373,7 +376,7 @@ fn the_probing_ends_if_the_watcher_has_ended() {
 }
 
 #[test]
-fn a_finished_echo_probe_gets_a_late_answer_and_then_duplicates() {
+fn the_first_answer_to_an_unanswered_echo_probe_is_late_and_further_answers_are_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

@@ -1,4 +1,5 @@
-//! The ends of flows that run the kernel's TCP: hosts, sockets and applications.
+//! Makes the hosts, the sockets and the applications of the ends that run the kernel's TCP. A flow
+//! has two ends.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

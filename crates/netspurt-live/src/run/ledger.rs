@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_gives_the_number_of_octets() {
+    fn a_fin_shows_how_many_octets_its_sender_sends() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.sent(&Segment {

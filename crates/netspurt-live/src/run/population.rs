@@ -52,8 +52,8 @@ pub(super) fn add_connections(
     apps.add_connections(listener, server, all.collect()).map_err(refused)
 }
 
-/// Returns the end that opens the connection `number`, as the notes of the applications name this
-/// end. Here connections are numbered in the order in which they start.
+/// Returns the id of the end that opens the connection `number`. The notes of the applications use
+/// this id. Here connections are numbered in the order in which they start.
 fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     let flow = names.connection(population, number).expect("the numbers of ends fit in 32 bits");
     flow.end(Side::From)
@@ -109,7 +109,8 @@ impl<'a> EndedPopulation<'a> {
     }
 }
 
-/// Returns the result of a connection whose opener began and finished at these instants.
+/// Returns the result of a connection. `start` and `finished` say when its opener began and
+/// finished, and `ends` has the sums of the data that each end sent.
 fn connection_sum(
     flow: FlowId,
     task: &Task,

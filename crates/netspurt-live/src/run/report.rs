@@ -96,7 +96,7 @@ pub struct PacketCounts {
     /// be read if it is a correct TCP segment.
     pub strange: u64,
     /// The number of packets of the kernel's ends whose payload differs from what the application
-    /// wrote, plus the number of reads in which an application found such octets. Packets of
+    /// wrote, plus the number of reads in which an application found octets that differ. Packets of
     /// programs and populations are not checked.
     pub damaged: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.

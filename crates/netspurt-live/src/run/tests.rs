@@ -138,7 +138,7 @@ fn reports_on_ends_use_the_kernels_names_and_leave_out_unset_options() {
 }
 
 #[test]
-fn not_all_packets_were_carried_if_this_machine_lost_or_damaged_some() {
+fn packets_that_this_machine_lost_or_damaged_do_not_count_as_carried() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
         (PacketCounts { strange: 5, ..PacketCounts::default() }, true),

@@ -39,9 +39,9 @@ pub(super) struct Capture {
 /// Observes a live run and records it.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// For each end, its ledger. A ledger computes sums of the packets with the data that the end
-    /// sends. `None` if both ends of the flow are in the simulator, if the end only receives, or if
-    /// the flow is a population.
+    /// For each end, the ledger of the data that the end sends. A ledger computes sums from
+    /// packets, such as the number of retransmissions. `None` if both ends of the flow are in the
+    /// simulator, if the end only receives, or if the flow is a population.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.

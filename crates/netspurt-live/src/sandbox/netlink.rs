@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_its_length_its_number_and_its_attributes() {
+    fn a_message_has_its_length_and_its_number_and_its_attributes() {
         let mut message = NetlinkMessage::new(16, CREATE, &link(7, 1));
         message.put(3, &[1, 2, 3]);
         message.text(4, "eth0");

@@ -28,8 +28,8 @@ enum PortEnd {
     Tun { file: OwnedFd, counts: File },
 }
 
-/// The requested size, in octets, of each of a packet socket's two buffers: for received packets,
-/// and for packets to be sent.
+/// A packet socket has a buffer for received packets, and a buffer for packets to be sent. This is
+/// the requested size of each buffer, in octets.
 const ROOM: i32 = 16 << 20;
 
 /// The number of octets of an Ethernet header.
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_the_largest_packet_of_a_device() {
+    fn a_buffer_has_room_for_the_largest_packet_of_a_device() {
         for (mtu, offload, room_min) in
             [(576, false, 576), (9000, false, 9000), (576, true, 65_535)]
         {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_by_a_full_device_are_read_from_the_table_of_devices() {
+    fn the_drops_of_a_full_device_are_read_from_the_table_of_devices() {
         const HEAD: &str = "Inter-|   Receive      |  Transmit\n face |bytes    packets\n";
         for (row, missed) in [
             ("  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n", Some(12)),

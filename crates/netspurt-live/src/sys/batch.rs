@@ -21,8 +21,8 @@ struct BatchControl([u8; CONTROL_BYTES]);
 pub struct Batch {
     rooms: Vec<Vec<u8>>,
     controls: Vec<BatchControl>,
-    /// `places` points into `rooms`, and `messages` points into `places` and `controls`. The memory
-    /// of all of them does not move.
+    /// `places` points into `rooms`, and `messages` points into `places` and `controls`. None of
+    /// this memory moves.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
     /// The length and the timestamp of each received packet.

@@ -78,7 +78,7 @@ fn checked(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sets an option of a socket whose value is a C `int`.
+/// Sets a socket option. The value of the option is a C `int`.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -97,7 +97,7 @@ fn packets_beyond_the_limit_of_connections_belong_to_no_connection() {
 }
 
 #[test]
-fn packets_other_than_segments_over_ipv4_belong_to_no_connection() {
+fn a_packet_that_is_no_segment_over_ipv4_belongs_to_no_connection() {
     let whole = octets(Side::From, 4000, with(7, Flags::SYN));
     let changed = |at: usize, octet: u8| {
         let mut bytes = whole.clone();

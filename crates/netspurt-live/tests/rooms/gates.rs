@@ -1,5 +1,5 @@
-//! Tests of gates, where packets of real hosts enter a path and leave it, and of shims, which are
-//! retransmission timers at gates.
+//! Tests of gates and shims. At a gate, packets of real hosts enter a path and leave it. A shim is
+//! a retransmission timer at a gate.
 
 use netspurt::event::{Events, Wanted};
 use netspurt::ip::fragments;
@@ -120,7 +120,7 @@ fn the_timer_at_the_edge_backs_off() {
 }
 
 #[test]
-fn a_host_packet_goes_before_a_timeout_at_the_same_instant() {
+fn at_the_same_instant_a_packet_of_the_host_leaves_before_a_retransmission() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(90), data(1));
@@ -168,7 +168,7 @@ fn a_partial_acknowledgment_restarts_the_timer_for_the_remaining_data() {
 }
 
 #[test]
-fn a_gate_asked_too_early_returns_nothing_and_keeps_its_packets() {
+fn a_gate_that_is_asked_too_early_returns_nothing_and_keeps_its_packets() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     assert_eq!(gate.next_wakeup(), Some(ms(30)));
@@ -182,7 +182,7 @@ fn a_gate_asked_too_early_returns_nothing_and_keeps_its_packets() {
 }
 
 #[test]
-fn fragments_reach_a_real_host_as_they_are() {
+fn a_real_host_gets_the_fragments_of_a_packet_without_reassembly() {
     let mut host = LiveHost::Gate(Gate::default());
     let [first, last] = fragments(data(0), 700).collect::<Vec<_>>()[..] else { panic!("two") };
     assert_eq!(host.gather(ms(1), first, &mut events()), None, "the other fragment is missing");

@@ -1,5 +1,6 @@
-//! Tests of the conversion of real packets into segments: sequence numbers, causes, shapes, and
-//! unusual headers. `Labels` gives each segment its id and, if it is a retransmission, its cause.
+//! Tests of the conversion of real packets into segments. The tests check sequence numbers, causes,
+//! shapes and unusual headers. `Labels` gives each segment its id and, if it is a retransmission,
+//! its cause.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{
@@ -60,7 +61,11 @@ fn sequence_numbers_and_sack_blocks_are_relative_to_the_initial_numbers() {
         };
         answer.set_sack(&sack(&[(first(2001), first(3001)), (first(4001), first(5001))]));
         let read = labels.read(THERE, &back(answer), || None).unwrap();
-        assert_eq!((read.seq, read.ack), (1, 1001), "{mine} {theirs}");
+        assert_eq!(
+            (read.seq, read.ack),
+            (1, 1001),
+            "the SYNs have the numbers {mine} and {theirs}"
+        );
         let blocks: Vec<_> = read.sack().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(2001, 3001), (4001, 5001)]);
         // On the wire, an ACK and its SACK blocks count from the initial sequence number of the
@@ -93,7 +98,7 @@ fn sequence_numbers_count_from_the_first_packet_if_no_syn_was_seen() {
 }
 
 #[test]
-fn syn_options_timestamps_and_ecn_bits_are_kept() {
+fn syn_options_and_timestamps_and_ecn_bits_are_kept() {
     let mut labels = Labels::new();
     let mut syn = Segment { seq: 9, flags: Flags::SYN, window: 4000, ..Segment::default() };
     syn.set_syn_options(SynOptions { mss: Some(1400), window_scale: Some(7), sack: true });
@@ -230,7 +235,7 @@ fn the_kernel_is_asked_only_about_retransmissions() {
 }
 
 #[test]
-fn the_cause_after_each_timeout_is_first_rto_and_then_go_back_n() {
+fn after_a_timeout_the_first_cause_is_rto_and_the_later_causes_are_go_back_n() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -285,7 +290,7 @@ fn a_large_packet_is_segmented_as_devices_segment_it() {
         let shape = Shape { segment_bytes: size, partial: true, foreign: false };
         labels.read_all(HERE, (&large(len, all), shape), || None, &mut out);
         let found: Vec<u16> = out.iter().map(|segment| segment.len).collect();
-        assert_eq!(found, lengths, "{len} by {size}");
+        assert_eq!(found, lengths, "{len} octets in segments of {size}");
         let mut seq = 1;
         for (place, segment) in out.iter().enumerate() {
             let last = place + 1 == out.len();
@@ -315,7 +320,7 @@ fn each_segment_of_a_large_packet_gets_its_own_cause() {
 }
 
 #[test]
-fn a_packet_to_be_cut_for_another_protocol_counts_as_strange() {
+fn a_packet_counts_as_strange_if_a_device_must_cut_it_for_another_protocol_than_tcp() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };
@@ -374,7 +379,7 @@ fn octets_are_counted_past_the_wrap_of_sequence_numbers() {
 }
 
 #[test]
-fn repeated_syns_and_syn_acks_get_their_cause_without_the_kernel() {
+fn the_kernel_is_not_asked_for_the_cause_of_a_repeated_syn_or_syn_ack() {
     let mut labels = opened(900, u32::MAX);
     let never = || panic!("the kernel is asked about a SYN");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };
@@ -416,7 +421,7 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
 }
 
 #[test]
-fn an_ack_before_the_peers_first_packet_keeps_its_acknowledgment_number() {
+fn until_the_peers_first_packet_is_read_acknowledgment_numbers_are_not_changed() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);

@@ -25,12 +25,12 @@ fn the_rank_of_a_quantile_is_its_share_of_the_count_rounded_up() {
     ] {
         let summary = of(&(1..=count).rev().collect::<Vec<_>>()).quantiles_ns();
         let found = [summary.p50_ns, summary.p99_ns, summary.p999_ns, summary.max_ns];
-        assert_eq!(found, expected, "of {count}");
+        assert_eq!(found, expected, "for {count} deliveries");
     }
 }
 
 #[test]
-fn a_lateness_equal_to_the_budget_is_within_it() {
+fn a_lateness_that_equals_the_budget_is_within_the_budget() {
     let summary = of(&[0, 3, 5]);
     for (budget, within) in [(4, false), (5, true), (6, true)] {
         assert_eq!(summary.is_within(Duration::from_nanos(budget)), within, "{budget}");

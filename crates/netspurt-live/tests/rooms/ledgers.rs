@@ -14,7 +14,7 @@ fn retransmission(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn each_cause_counts_as_timeout_fast_retransmit_or_neither() {
+fn each_cause_counts_as_a_timeout_or_as_a_fast_retransmit_or_as_neither() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),
@@ -34,7 +34,7 @@ fn each_cause_counts_as_timeout_fast_retransmit_or_neither() {
 }
 
 #[test]
-fn a_retransmission_of_octets_sent_in_recovery_begins_a_new_recovery() {
+fn a_retransmission_of_octets_that_were_sent_in_recovery_begins_a_new_recovery() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
     // Recovery covers the octets that were sent before it began.
@@ -49,7 +49,7 @@ fn a_retransmission_of_octets_sent_in_recovery_begins_a_new_recovery() {
 }
 
 #[test]
-fn retransmitted_syns_and_fins_count_and_pure_acks_do_not() {
+fn retransmitted_syns_and_fins_are_counted_but_pure_acks_are_not() {
     let mut ledger = Ledger::new(Some(1000));
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, ..data(0) };
     ledger.sent(&syn);

@@ -118,7 +118,11 @@ fn consecutive_segments_make_a_packet_with_their_octets() {
             let read = decode(&own, Checks::Whole).expect("a packet with correct checksums");
             let from = first * 1000;
             let until = (from + count * 1000).min(4200);
-            assert_eq!(read.payload, &all.payload[from..until], "{first} {count}");
+            assert_eq!(
+                read.payload,
+                &all.payload[from..until],
+                "{count} segments from segment {first} on"
+            );
             assert_eq!(read.segment.seq, 5000 + from as u32);
             assert_eq!(read.segment.ack, 7);
             assert_eq!(read.segment.flags.has(Flags::PSH), until == 4200);

@@ -1,6 +1,6 @@
-//! Tests of the emulated path in virtual time: arrivals, departures, and the replay of the
-//! arrivals. The packets of a real host enter the path at a gate. A shim is a retransmission timer
-//! between the host's TCP and the path.
+//! Tests of the emulated path in virtual time. The tests check when packets enter and leave the
+//! path, and replay the arrivals. The packets of a real host enter the path at a gate. A shim is a
+//! retransmission timer between the host's TCP and the path.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
@@ -66,7 +66,7 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
 }
 
 #[test]
-fn a_path_has_the_time_of_its_last_entry_or_advance() {
+fn a_path_has_the_time_at_which_a_packet_last_entered_or_the_path_last_advanced() {
     let mut path = Path::new(network("", ""));
     assert_eq!((path.now(), path.next_wakeup()), (Time::ZERO, None));
     path.enter(ms(5), data(0), &mut silent);
@@ -217,7 +217,7 @@ proptest! {
 }
 
 #[test]
-fn different_arrivals_have_different_drops() {
+fn different_arrivals_cause_different_drops() {
     const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
     let tables = [7, 8].map(|seed| replay(network(LINK, ""), &arrivals(seed, 300), ms(60_000)));
     assert_ne!(tables[0], tables[1]);
@@ -247,7 +247,7 @@ fn packets_that_come_from_one_end_at_one_instant_are_one_group() {
 }
 
 #[test]
-fn a_small_mtu_cuts_a_packet_into_fragments_with_the_packets_id() {
+fn a_small_mtu_cuts_a_packet_into_fragments_that_have_its_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
     assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");
@@ -259,7 +259,7 @@ fn a_small_mtu_cuts_a_packet_into_fragments_with_the_packets_id() {
 }
 
 #[test]
-fn a_retransmission_is_needed_if_a_fragment_of_the_segment_was_lost() {
+fn a_retransmission_is_needed_if_a_fragment_of_the_original_was_lost() {
     let again = Segment {
         id: TransmissionId::of_packet(EndId::at(0), 1),
         cause: Some(Cause::Rto).into(),
@@ -328,7 +328,7 @@ fn a_packet_that_enters_at_a_simulated_end_causes_a_panic() {
 }
 
 #[test]
-fn packets_of_each_connection_of_programs_leave_with_their_flow() {
+fn a_packet_of_programs_leaves_the_path_with_the_flow_of_its_connection() {
     let flow = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let mut path = Path::new(network_of(flow));
     let flows = [0, 5, 1].map(FlowId);
@@ -350,7 +350,7 @@ fn packets_of_each_connection_of_programs_leave_with_their_flow() {
 }
 
 #[test]
-fn replay_ends_at_the_later_of_its_stop_and_its_last_arrival() {
+fn a_replay_ends_at_its_stop_or_at_its_last_arrival_whichever_is_later() {
     const LINK: &str = r#"queue = "3 packets""#;
     let burst: Vec<PacketArrival> = (0..10)
         .map(|number| PacketArrival { at: ms(50), stamped: ms(1), segment: data(number) })

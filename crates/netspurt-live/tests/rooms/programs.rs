@@ -103,7 +103,7 @@ fn packets_that_belong_to_no_connection_get_the_first_flow_of_programs() {
 }
 
 #[test]
-fn only_complete_ipv4_packets_are_forwarded_and_others_count_as_strange() {
+fn only_complete_ipv4_packets_are_forwarded_and_all_other_packets_count_as_strange() {
     let mut all = watched(1);
     let six = packet_between("[::1]:4000", "[::2]:80", with(7, 0, Flags::SYN));
     let short = octets(Side::From, 4000, with(7, 0, Flags::SYN))[..19].to_vec();

@@ -23,7 +23,7 @@ fn check(tcp: &KernelTcp, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn reno_profiles_turn_newer_mechanisms_off_and_the_default_turns_them_on() {
+fn reno_profiles_turn_newer_mechanisms_off_and_the_default_profile_turns_them_on() {
     const OLD: &[(&str, &str)] = &[
         ("tcp_sack", "0"),
         ("tcp_dsack", "0"),

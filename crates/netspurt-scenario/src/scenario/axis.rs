@@ -1,6 +1,6 @@
 //! The axes of a sweep. An axis is a part of a scenario that the sweep varies. Its points come from
-//! a list of values, a range, or named sets of values. A point has settings: each is a value, and
-//! the path of the key that gets this value.
+//! a list of values, a range, or named sets of values. A point has settings. Each setting is a
+//! value, and the path of the key that gets this value.
 
 use core::fmt;
 
@@ -165,7 +165,8 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// Where the file writes `path`: the keys that lead to this place. Errors name this place.
+    /// Where `path` is written in the file: the keys that lead to this place. Errors name this
+    /// place.
     pub(super) place: Vec<String>,
 }
 

@@ -77,8 +77,8 @@ impl Document {
     /// Removes the key at `path` from the text, and all values that were set at the path or below.
     ///
     /// # Errors
-    /// When `path` is not a path of keys, or when the text has no such key and no value was set at
-    /// the path or below.
+    /// When `path` is not a path of keys. Also when there is nothing to remove: the text has no
+    /// such key, and no value was set at the path or below it.
     pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
         let keys = keys(path);
         if keys.is_empty() {
@@ -191,14 +191,20 @@ impl Document {
             }
             return slip;
         };
-        let path = path_to(TreeNode::Table(tree.as_table()), &span);
+        let incomplete = error.message.starts_with("missing field");
+        // An error about the whole file has no place.
+        let at_top = incomplete && error.span.is_none();
+        let path = match at_top {
+            true => Vec::new(),
+            false => path_to(TreeNode::Table(tree.as_table()), &span),
+        };
         let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is not a word"), words(text, &span))
         } else {
             reword(&error.message, written)
         };
         let key = error.message.starts_with("unknown field");
-        let incomplete = error.message.starts_with("missing field");
+        let fix = if at_top { format!("{fix} before the first table") } else { fix };
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
@@ -238,7 +244,9 @@ impl Document {
             // The removal of keys may have changed the numbers of lines. So the error shows no
             // place in the file.
             error.unset.clone_from(&self.removed);
-        } else if let Some(found) = found {
+        } else if let Some(found) = found
+            && !(problem.incomplete && problem.path.is_empty())
+        {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
             if found.is_exact {
@@ -279,9 +287,9 @@ impl Document {
     /// Returns the setting that caused `problem`. The first of these rules that finds a setting
     /// decides:
     ///
-    /// 1. a setting at a path of the problem or at a path above it; if the file lacks the path of
-    ///    the problem, also a setting below this path;
-    /// 2. a setting below a path of the problem.
+    /// 1. A setting at a path of the problem, or at a path above it. If the file lacks the path of
+    ///    the problem, a setting below this path also counts.
+    /// 2. A setting below a path of the problem.
     ///
     /// If no rule finds a setting, the cause is not known, and the result is `None`.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {

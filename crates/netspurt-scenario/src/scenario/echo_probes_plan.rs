@@ -84,7 +84,7 @@ fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
         || {
             Problem::at(
                 ["echo_probes", name, "lengths", step],
-                format!("a request cannot have {size}"),
+                format!("a request cannot be {size} long"),
             )
             .fix("write 28 B to 65535 B: the headers have 28 B")
         },

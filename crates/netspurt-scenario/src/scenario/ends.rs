@@ -63,7 +63,7 @@ fn last_change(link: &LinkSpec) -> Option<Duration> {
     last.into_iter().flatten().max()
 }
 
-/// The last change of a probability; `None` if it is constant.
+/// The instant of the last change of a probability; `None` if the probability is constant.
 fn of_probability(share: &Option<WordOr<Probability, ProbabilityTable>>) -> Option<Duration> {
     match share {
         Some(WordOr::Table(table)) => end(table.timeline.iter().map(|point| point.0)),

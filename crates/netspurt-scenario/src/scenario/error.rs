@@ -21,10 +21,10 @@ pub struct ScenarioError {
     /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
     /// brackets. Empty if the mistake concerns the whole file.
     pub key: String,
-    /// The wrong value: the value that was given with `--set`, or the value as the file writes it.
-    /// If a key is missing in an inline table, this is the text of the table. Otherwise this field
-    /// is empty, for example if a key is unknown, if the mistake is in a followed file, or if the
-    /// file is not TOML.
+    /// The wrong value: the value that was given with `--set`, or the value as it is written in the
+    /// file. If a key is missing in an inline table, this is the text of the table. Otherwise this
+    /// field is empty, for example if a key is unknown, if the mistake is in a followed file, or if
+    /// the file is not TOML.
     pub value: String,
     /// The place in `file`. A mistake in a key or a value of a followed file always has a place.
     /// `None` if a value given with `--set` is wrong, if keys were removed with `--unset`, or if

@@ -106,7 +106,7 @@ pub enum AppWord {
     /// One transfer, in the forward direction.
     #[default]
     Bulk,
-    /// Programs at two hosts, which `netspurt live exec` runs. All packets between the hosts cross
+    /// Programs that `netspurt live exec` runs at two hosts. All packets between the hosts cross
     /// the links.
     Programs,
 }

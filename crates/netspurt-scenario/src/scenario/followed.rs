@@ -40,7 +40,7 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether `key` of the link at `path`, or a part of its value, is overridden.
+    /// Whether the value of `key` in the link at `path`, or a part of this value, is overridden.
     fn sets(self, path: &[String], key: &str) -> bool {
         let whole = [path, &[key.to_owned()]].concat();
         self.set.iter().any(|set| set.starts_with(&whole))

@@ -26,7 +26,7 @@ type Span = Option<Range<usize>>;
 pub(super) struct ReadError {
     pub(super) message: String,
     pub(super) span: Span,
-    /// Whether the text is TOML, and a value in it is wrong.
+    /// Whether the text is TOML but has a wrong value.
     pub(super) in_value: bool,
 }
 
@@ -66,7 +66,9 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
         ReadError { message, span: error.span(), in_value: false }
     })?;
     let span = table.span();
-    T::deserialize(FormNode::of_text(DeValue::Table(table.into_inner()), span)?)
+    let whole = FormNode::of_text(DeValue::Table(table.into_inner()), span)?;
+    // The parser gives the whole document the span of one of its tables, so this span is not used.
+    T::deserialize(FormNode { span: None, ..whole })
 }
 
 /// Reads a table of values.

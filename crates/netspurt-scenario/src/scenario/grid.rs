@@ -133,7 +133,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     if cases <= MOST {
         return Ok(());
     }
-    let message = format!("{cases} cases; the maximum is {MOST}");
+    let message = format!("the sweep has {cases} cases; the maximum is {MOST}");
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
@@ -170,7 +170,8 @@ fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
             else {
                 continue;
             };
-            let how = if *other == keys { "too" } else { "which this value replaces" };
+            let how =
+                if *other == keys { "as this axis does" } else { "which this value replaces" };
             let message = format!("the axis `{first}` varies `{path}`, {how}");
             let mut problem = Problem::at([], message);
             problem.path.clone_from(&setting.place);
@@ -184,8 +185,8 @@ fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks a single point. Each of its paths must exist and must be one that a sweep may vary. Each
-/// value must be valid at its path.
+/// Checks a single point. Each of its paths must exist, and a sweep must be allowed to vary it.
+/// Each value must be valid at its path.
 fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);

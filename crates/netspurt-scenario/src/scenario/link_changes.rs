@@ -18,9 +18,9 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_plan::with_drawn_slots;
 use super::whole::Scenario;
 
-/// The handovers of a link, and its delay, rate, losses and duplicates if they change with time. If
-/// a probability of losses changes, all rules for losses are here. If the probability of duplicates
-/// changes, all rules for duplicates are here.
+/// The handovers of a link. Also its delay, rate, losses and duplicates, if they change with time.
+/// A value that does not change is left out. If a probability of losses changes, all rules for
+/// losses are here. If the probability of duplicates changes, all rules for duplicates are here.
 #[derive(Serialize)]
 struct LinkChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ impl Scenario {
     /// each), their values are drawn with the scenario's seed.
     ///
     /// # Errors
-    /// When no link has this name, or when the link has no handovers and none of its values
+    /// When no link has this name. Also when the link has no handovers and none of its values
     /// changes.
     ///
     /// # Panics

@@ -352,7 +352,7 @@ fn numbered(
     if let Some(again) = (1..nth.len()).find(|&again| nth[..again].contains(&nth[again])) {
         let mut problem = name.problem(effect, format!("`{}` appears twice", nth[again].0));
         problem.path.extend(["nth".to_owned(), entry(again)]);
-        return Err(problem.fix("write each place once: only one packet has it"));
+        return Err(problem.fix("write each number once: only one packet has it"));
     }
     let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
     Ok(Pick::default().packets(numbers(packets)).nth(numbers(nth)))

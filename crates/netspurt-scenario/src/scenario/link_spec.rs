@@ -24,8 +24,9 @@ pub struct LinkSpec {
     /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM, an
-    /// algorithm that manages the queue. The limit includes the packet in transmission.
+    /// The limit of the queue in packets or bytes, or `unlimited`, or a table for a queue with an
+    /// AQM. An AQM is an algorithm that manages the queue. The limit includes the packet in
+    /// transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The size of the largest packet that the link carries, including the IP header. Without this
@@ -286,8 +287,8 @@ pub enum NoneWord {
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
     /// Packets by their number in the flow, from 1. For each number in the list, the first packet
-    /// with this number is lost, whatever its flow is. If a number is in the list twice, the second
-    /// packet with this number is also lost.
+    /// with this number in any flow is lost. If a number is in the list twice, the second packet
+    /// with this number is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
     /// Packets by their number in the order of arrival at this direction of the link, from 1.

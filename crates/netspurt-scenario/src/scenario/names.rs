@@ -57,7 +57,7 @@ fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
 
 fn check_characters(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
     let message = if name.is_empty() {
-        format!("a {what} without a name")
+        format!("the name of a {what} is empty")
     } else if name.chars().any(char::is_control) {
         format!("the {what} {name:?} has a name with a control character")
     } else {

@@ -1,4 +1,4 @@
-//! Plain numbers with bounds. The parser and the schema know the bounds.
+//! Plain numbers with bounds. The parser checks the bounds, and the schema has them.
 
 use core::fmt;
 use std::borrow::Cow;

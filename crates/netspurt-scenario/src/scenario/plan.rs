@@ -271,7 +271,7 @@ fn plan_echo_probes(
 ) -> Result<(), Problem> {
     for (name, table) in &spec.echo_probes {
         if flows.iter().any(|flow| flow.name == *name) {
-            let message = format!("a flow is called `{name}`, too");
+            let message = format!("a flow is also called `{name}`");
             return Err(Problem::at(["echo_probes", name], message)
                 .of_the_key()
                 .fix("choose another name"));

@@ -45,8 +45,8 @@ pub(super) fn plan_populations(
 }
 
 /// Checks that a live run can have the population that uses the kernel's TCP. A live run has one
-/// pair of hosts, so a second population, or programs beside the population, are an error. A
-/// population that uses IPv6 is also an error.
+/// pair of hosts, so a second population is an error. Programs beside the population are also an
+/// error. A population that uses IPv6 is also an error.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
@@ -232,7 +232,7 @@ fn distribution(
 fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
     if gap.mean().is_some_and(|mean| mean < GAP_NS_MIN) {
-        let message = format!("more than {} connections a second", 1e9 / GAP_NS_MIN);
+        let message = format!("more than {} connections arrive a second", 1e9 / GAP_NS_MIN);
         return Err(
             Problem::at(["populations", name, "arrivals"], message).fix("write a lower rate")
         );
@@ -255,14 +255,14 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// The number of segments without data that a load counts for one end of a connection. The first is
-/// in the handshake, the second acknowledges the other end's data, and the third ends the
-/// connection.
+/// The number of segments without data that a load counts for one end of a connection. The first
+/// segment is in the handshake, the second segment acknowledges the other end's data, and the third
+/// segment ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// The number of connections per second that together use, on average, the share of a link's rate
-/// that `load` gives. The load consists of the payload, a header for each segment, and the segments
-/// without data. Retransmissions are not counted.
+/// The rate of arrivals, in connections per second, at which the connections use, on average, the
+/// share of a link's rate that `load` gives. The load consists of the payload, a header for each
+/// segment, and the segments without data. Retransmissions are not counted.
 fn rate_of_load(
     name: &str,
     load: &LoadSpec,

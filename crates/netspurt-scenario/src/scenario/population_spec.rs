@@ -54,7 +54,7 @@ pub struct PopulationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
     /// The octets that the opener sends: in each request or, without `reply`, in the whole
-    /// connection. A length, as in `"200 B"`, or a distribution, as in
+    /// connection. The value is a length, as in `"200 B"`, or a distribution, as in
     /// `"lognormal:median=900 B,sigma=1.6"`. A PackMime size without a `rate` has the `rate` of the
     /// arrivals.
     pub send: String,

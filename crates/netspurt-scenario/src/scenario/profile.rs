@@ -47,14 +47,14 @@ impl Words for Profile {
             Self::Reno2005,
             "reno-2005",
             "Reno by RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: at \
-             most four segments, and at most 4380 octets or two segments, whichever is more",
+             most four segments, and at most the larger of 4380 octets and two segments",
         ),
         (
             Self::Rfc2026,
             "rfc-2026",
             "the RFCs in force in 2026: RACK-TLP, PRR, F-RTO, Eifel, D-SACK, CUBIC with \
              HyStart++; the initial window of RFC 6928: at most 10 segments, and at most \
-             14 600 octets or two segments, whichever is more",
+             the larger of 14 600 octets and two segments",
         ),
         (
             Self::Plain,
@@ -65,7 +65,7 @@ impl Words for Profile {
         (
             Self::LinuxDefault,
             "linux-default",
-            "the running kernel with Linux's defaults, whatever the machine's sysctls are: only in live runs",
+            "the running kernel with Linux's defaults, even if the machine's sysctls differ; only in live runs",
         ),
     ];
 }

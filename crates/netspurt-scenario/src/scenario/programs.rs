@@ -101,7 +101,9 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
     let real = ends.iter().flatten().all(|end| nodes.iter().any(|node| node == end));
     if leaves.len() != wanted && wanted > 0 && real {
         let message = "it is not clear between which nodes programs run";
-        return Err(Problem::at([], message).fix("name both, as in `--side NODE --peer NODE`"));
+        return Err(
+            Problem::at([], message).fix("name both nodes, as in `--side NODE --peer NODE`")
+        );
     }
     Ok(ends.map(|end| {
         end.map_or_else(|| remaining_leaves.next().cloned().unwrap_or_default(), str::to_owned)

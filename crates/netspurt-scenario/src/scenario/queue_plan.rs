@@ -93,7 +93,7 @@ impl AqmTable<'_> {
 
     fn size(&self, key: &str, size: ByteCount) -> Result<u32, Problem> {
         u32::try_from(size.0).ok().filter(|bytes| (1..=65_535).contains(bytes)).ok_or_else(|| {
-            self.problem(key, format!("a packet cannot have {size}")).fix("write 1 B to 65535 B")
+            self.problem(key, format!("this size cannot be {size}")).fix("write 1 B to 65535 B")
         })
     }
 }
@@ -144,7 +144,11 @@ fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConf
         unit,
         min_th,
         max_th,
-        wq: algorithm.positive("wq", table.wq, "the average would stay 0 and RED drop nothing")?,
+        wq: algorithm.positive(
+            "wq",
+            table.wq,
+            "the average would stay 0, so RED would drop nothing",
+        )?,
         max_p: algorithm.positive("max_p", table.max_p, "RED would drop nothing below `max_th`")?,
         gentle: table.gentle,
         packet_bytes: algorithm.size("packet", table.packet)?,

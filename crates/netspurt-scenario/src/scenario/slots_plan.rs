@@ -16,7 +16,7 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
 /// The maximum number of slots in a run. The same maximum applies to the steps of the jitter, and
-/// to any other period in the table `slots`. It limits the length of the drawn timelines.
+/// to any other period in the table `slots`. This maximum limits the length of the drawn timelines.
 const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
@@ -305,8 +305,8 @@ fn below(place: &LinkPlace<'_>, keys: &[&str], message: &str) -> Problem {
     problem
 }
 
-/// Refuses ranges that end before they begin, gaps that are longer than a slot, and shares of a
-/// rate that are not possible.
+/// Refuses ranges that end before they begin, gaps that are longer than a slot, and impossible
+/// shares of a rate.
 fn check_ranges(table: &SlotsTable, place: &LinkPlace<'_>) -> Result<(), Problem> {
     let problem = |keys: &[&str], message: &str| below(place, keys, message);
     let ranges = [

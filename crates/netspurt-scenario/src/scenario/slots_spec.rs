@@ -121,7 +121,7 @@ pub struct GapTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutagesTable {
-    /// The mean time from the end of an outage to the start of the next.
+    /// The mean time from the end of an outage to the start of the next outage.
     #[schemars(schema_with = "above_zero")]
     pub every: Duration,
     /// The length of an outage. Packets that arrive at the link and packets that are propagating

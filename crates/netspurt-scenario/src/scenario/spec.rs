@@ -104,7 +104,7 @@ pub struct RouteSpec {
     pub from: String,
     /// The node at which the route ends.
     pub to: String,
-    /// All nodes between `from` and `to`, in order. A link must join each node to the next.
+    /// All nodes between `from` and `to`, in order. A link must join each node to the next node.
     #[serde(default)]
     pub via: Vec<String>,
 }

@@ -1,5 +1,5 @@
 //! The sweep of a scenario file as plain data. A sweep runs the scenario many times, and varies
-//! parts of it: its axes.
+//! parts of it. Each varied part is an axis.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;

@@ -39,8 +39,9 @@ impl fmt::Display for SwitchError {
 impl std::error::Error for SwitchError {}
 
 /// The configuration of a connection with the profile called `profile`. `switches` override the
-/// profile's values. A switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that
-/// is not TOML is taken as text. If two switches have the same path, the later switch applies.
+/// profile's values. Each switch is given by its dotted path below `[flows.NAME.tcp]` and by its
+/// value. A value that is not TOML is taken as text. If two switches have the same path, the later
+/// switch applies.
 ///
 /// # Errors
 /// For the same reasons as a scenario file with this profile and these switches.
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_plain_is_rfc_2026_with_these_switches_changed() {
+    fn the_plain_profile_differs_from_the_profile_of_2026_only_in_these_switches() {
         let changes = [
             ("recovery", "newreno"),
             ("limited_transmit", "false"),

@@ -1,8 +1,8 @@
 //! Reads the text of a sweep's file once for all cases. A case is a run with its own values of some
 //! keys. If these keys are in tables of links, flows or echo probes, and the file has these tables,
 //! only these tables are read again for the case. Otherwise all tables are read again. For some
-//! values, the text itself must be read again. Then the functions here return `None`, and the
-//! caller reads the text.
+//! values, the text itself must be read again. For such values, the functions in this file return
+//! `None`, and the caller reads the text.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};

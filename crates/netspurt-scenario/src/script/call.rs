@@ -1,4 +1,4 @@
-//! Socket calls as a script (a test in packetdrill's notation) writes them, and their results.
+//! The socket calls of a script, and their results. A script is a test in packetdrill's notation.
 
 use core::fmt;
 
@@ -418,7 +418,7 @@ impl CallOutcome {
 /// The result that a script expects of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The returned value; `None` if the script says `?`.
+    /// The returned value; `None` if the script has `?` in its place.
     pub value: Option<i64>,
     /// The name of the error.
     pub errno: Option<&'static str>,

@@ -39,7 +39,7 @@ pub enum HostChange {
         most: u64,
     },
     /// `tcp_notsent_lowat`: if at least this number of bytes are unsent, a send buffer begins no
-    /// further chunk (one `sk_buff` of Linux).
+    /// further chunk. A chunk is one `sk_buff` of Linux.
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),

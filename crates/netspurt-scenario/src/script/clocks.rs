@@ -30,16 +30,19 @@ enum Limit {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostClocks {
     limit: Limit,
-    /// The three sums below include the time up to this instant.
+    /// The sums `busy`, `peer_window` and `send_buffer` include the time up to this instant.
     until: Time,
-    /// The sums of the times in which the sender was limited by the network alone, by the peer's
-    /// window, and by the send buffer.
+    /// How long the network alone limited the sender.
     busy: Duration,
+    /// How long the peer's window limited the sender.
     peer_window: Duration,
+    /// How long the send buffer limited the sender.
     send_buffer: Duration,
-    /// When data last arrived, when data was last sent, and when an ACK last arrived.
+    /// When data last arrived.
     data_received: Time,
+    /// When data was last sent.
     data_sent: Time,
+    /// When an ACK last arrived.
     ack_received: Time,
     /// The sequence number on the wire after the newest octet that was sent.
     newest: Option<u32>,

@@ -1,5 +1,5 @@
-//! Compares the packets that a script expects with the packets that a connection sent. A script is
-//! a test in packetdrill's notation.
+//! Finds the differences between two packets: the packet that a script expects, and the packet that
+//! the connection sent. A script is a test in packetdrill's notation.
 
 use core::fmt;
 

@@ -15,9 +15,11 @@ use super::structure::{fields, parts};
 /// The error number in notices of timestamps.
 const ENOMSG: i64 = 42;
 
-/// The numbers in a notice as `i64`, the type of the numbers in a script.
+/// Linux's number of `SO_EE_ORIGIN_TIMESTAMPING`, in the type of the numbers in a script.
 const STAMPING: i64 = NoticeKind::ORIGIN_STAMPING as i64;
+/// Linux's number of `SO_EE_ORIGIN_ZEROCOPY`, in the type of the numbers in a script.
 const ZERO_COPY: i64 = NoticeKind::ORIGIN_ZERO_COPY as i64;
+/// Linux's number of `SO_EE_CODE_ZEROCOPY_COPIED`, in the type of the numbers in a script.
 const COPIED: i64 = NoticeKind::CODE_COPIED as i64;
 
 /// The numbers of a notice that have names.

@@ -6,8 +6,9 @@
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;
 
-/// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them for this option.
+/// The first RTO of a SYN-ACK, in seconds, as Linux counts it for this option.
 const FIRST_WAIT_S: u64 = 1;
+/// The longest RTO of a SYN-ACK, in seconds, as Linux counts it for this option.
 const WAIT_MAX_S: u64 = 120;
 /// The maximum number of timeouts that the option counts.
 const TIMEOUTS_MAX: usize = 255;
@@ -20,7 +21,7 @@ fn waits() -> impl Iterator<Item = u64> {
 /// A handshake whose last ACK may be ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deferral {
-    /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. If 0,
+    /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. With 0,
     /// no ACK is ignored.
     timeouts_max: u32,
     /// How often the SYN-ACK has timed out.
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_data_is_ignored_until_enough_syn_ack_timeouts() {
+    fn an_ack_without_data_is_ignored_until_the_syn_ack_has_timed_out_often_enough() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let syn = Segment { flags: Flags::SYN, ..Segment::default() };

@@ -1,4 +1,4 @@
-//! A script, which is a test in packetdrill's notation, as data.
+//! The data of a script. A script is a test in packetdrill's notation.
 
 use super::call::{Call, Expected};
 use super::change::{Change, HostChange, SwitchSetting};

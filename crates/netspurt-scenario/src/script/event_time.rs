@@ -43,7 +43,7 @@ pub(super) struct EventSpan {
 }
 
 impl EventTime {
-    /// Returns the first and the last instant, if the previous event was at the instant `previous`.
+    /// Returns the first and the last instant. The previous event was at the instant `previous`.
     pub(super) fn span(self, previous: Time) -> EventSpan {
         let (base, first, last) = match self {
             EventTime::Any => {
@@ -62,7 +62,7 @@ impl EventTime {
         EventSpan { first: base + first, last: base + last, lasts }
     }
 
-    /// Returns the earliest instant, if `previous` is the earliest instant of the previous event.
+    /// Returns the earliest instant. `previous` is the earliest instant of the previous event.
     pub(super) fn earliest(self, previous: Duration) -> Duration {
         match self {
             EventTime::Any => previous,
@@ -125,7 +125,7 @@ impl EventTime {
             | EventTime::AfterLasting(first, last)
                 if last < first =>
             {
-                let mistake = Mistake::new(start..cursor.at(), "this ends before it starts");
+                let mistake = Mistake::new(start..cursor.at(), "this time ends before it starts");
                 Err(mistake.fix("write the earlier time first"))
             }
             moment => Ok(moment),

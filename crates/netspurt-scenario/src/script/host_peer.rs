@@ -10,8 +10,8 @@ use super::unreachable::Unreachable;
 impl SocketHost {
     /// Called when ICMP reports that a packet did not arrive (`tcp_v4_err`). The report can end a
     /// handshake. A passive opener then returns to LISTEN, and no call returns the error. An open
-    /// connection continues (RFC 1122 §4.2.3.9). `SO_ERROR` returns the error, and other calls
-    /// return it if the connection times out later.
+    /// connection continues (RFC 1122 §4.2.3.9). `SO_ERROR` returns the error. If the connection
+    /// times out later, other calls also return it.
     ///
     /// departs: RFC 6069 - a report does not undo the timer's backoff.
     pub(super) fn take_unreachable(&mut self, now: Time, message: &Unreachable) {

@@ -25,7 +25,7 @@ const OPEN: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 ";
 
 #[test]
-fn connect_blocks_until_the_handshake_is_over() {
+fn the_call_connect_blocks_until_the_handshake_is_over() {
     passes(&format!("{OPEN}+0 connect(3, ..., ...) = -1 EISCONN"));
 }
 
@@ -73,7 +73,7 @@ fn a_nonblocking_connect_reports_its_result_later() {
 }
 
 #[test]
-fn the_calls_accept_and_read_block_until_something_arrives() {
+fn the_call_accept_blocks_until_a_connection_opens_and_the_call_read_until_data_arrives() {
     passes(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
@@ -99,7 +99,7 @@ fn the_calls_accept_and_read_block_until_something_arrives() {
 }
 
 #[test]
-fn ioctl_counts_unacknowledged_octets_unsent_octets_and_unread_octets() {
+fn the_call_ioctl_counts_octets_that_are_unacknowledged_or_unsent_or_unread() {
     passes(&format!(
         "{OPEN}+0 write(3, ..., 20000) = 20000
 +0 ioctl(3, SIOCOUTQ, [20000]) = 0
@@ -116,7 +116,7 @@ fn ioctl_counts_unacknowledged_octets_unsent_octets_and_unread_octets() {
 }
 
 #[test]
-fn close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
+fn the_call_close_sends_a_reset_if_data_is_unread_or_the_linger_time_is_0() {
     let unread = "+0 < . 1:1001(1000) ack 1 win 65535\n+0 close(3) = 0\n+0 > R. 1:1(0) ack 1001";
     passes(&format!("{OPEN}{unread}"));
     passes(&format!(
@@ -154,7 +154,7 @@ fn the_maximum_segment_size_has_the_bounds_of_linux() {
 }
 
 #[test]
-fn options_from_before_the_opening_apply_to_the_connection() {
+fn options_that_were_set_before_the_opening_apply_to_the_connection() {
     passes(
         "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 0 setsockopt(3, SOL_TCP, TCP_MAXSEG, [900], 4) = 0
@@ -169,7 +169,7 @@ fn options_from_before_the_opening_apply_to_the_connection() {
 }
 
 #[test]
-fn msg_more_delays_a_short_segment_until_more_data_is_written() {
+fn the_flag_msg_more_delays_a_short_segment_until_more_data_is_written() {
     passes(&format!(
         "{OPEN}+0 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(3, ..., 100, MSG_MORE) = 100

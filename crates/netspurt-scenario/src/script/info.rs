@@ -19,7 +19,7 @@ macro_rules! fields {
 }
 
 fields! {
-    /// The state: from `TCP_ESTABLISHED`, 1, to `TCP_CLOSING`, 11.
+    /// The state, as a number from 1 (`TCP_ESTABLISHED`) to 11 (`TCP_CLOSING`).
     State = "tcpi_state",
     /// The congestion state: open, disorder, CWR, recovery or loss.
     CaState = "tcpi_ca_state",
@@ -46,7 +46,7 @@ fields! {
     RcvMss = "tcpi_rcv_mss",
     /// Segments sent but not acknowledged.
     Unacked = "tcpi_unacked",
-    /// Segments that are SACKed.
+    /// Segments that SACK has reported.
     Sacked = "tcpi_sacked",
     /// Segments that the sender considers lost.
     Lost = "tcpi_lost",

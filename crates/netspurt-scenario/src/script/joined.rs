@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_follow_each_other_are_one_packet() {
+    fn segments_that_follow_each_other_are_joined_to_one_packet() {
         let whole = join(&packet(". 1:1001(1000) ack 1"), &packet("F. 1001:1501(500) ack 1"));
         assert_eq!(whole, Some(packet("F. 1:1501(1500) ack 1")));
         for other in [

@@ -1,4 +1,4 @@
-//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
+//! Sends keep-alive probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as the function
 //! `tcp_keepalive_timer` of Linux does.
 
 use netspurt::clock::Clock;
@@ -6,9 +6,9 @@ use netspurt::units::{Duration, Time};
 
 use super::call::SocketOption;
 
-/// The maximum number of seconds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and the maximum number of
-/// probes of `TCP_KEEPCNT`.
+/// The maximum number of seconds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`.
 const SECONDS_MAX: i64 = 32_767;
+/// The maximum number of probes of `TCP_KEEPCNT`.
 const COUNT_MAX: i64 = 127;
 
 /// The step that the keep-alive timer requires when it fires (`tcp_keepalive_timer`).

@@ -1,5 +1,5 @@
-//! Reads the calls of scripts whose arguments are structures: `sendmsg`, `recvmsg`, `poll` and
-//! `epoll`. A script is a test in packetdrill's notation.
+//! Reads the socket calls that have structures as arguments: `sendmsg`, `recvmsg`, `poll` and the
+//! calls of `epoll`. Scripts make these calls. A script is a test in packetdrill's notation.
 
 use super::arguments::Arguments;
 use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};
@@ -10,8 +10,8 @@ use super::readiness::Readiness;
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// A call, and the value that the call must write into one of its arguments, if the script gives
-/// this value.
+/// A call, and the value that the call must write into one of its arguments. The value is `None` if
+/// the script does not give it.
 type ReadCall = Result<(Call, Option<OptionValue>), Mistake>;
 
 /// Reads `sendmsg` or `recvmsg`.

@@ -34,7 +34,7 @@ const SENT: &str = "0.1 send(3, ..., 1000, MSG_ZEROCOPY) = 1000
 ";
 
 #[test]
-fn sol_ip_and_ip_recverr_each_have_a_second_name() {
+fn the_level_sol_ip_and_the_type_ip_recverr_each_have_a_second_name() {
     let data = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=SO_EE_CODE_ZEROCOPY_COPIED, ee_info=0, ee_data=0}";
     for (level, kind) in [("SOL_IP", "IP_RECVERR"), ("CMSG_LEVEL_IP", "CMSG_TYPE_RECVERR")] {
         let control = format!("{{cmsg_level={level}, cmsg_type={kind}, cmsg_data={data}}}");
@@ -46,7 +46,7 @@ fn sol_ip_and_ip_recverr_each_have_a_second_name() {
 }
 
 #[test]
-fn unsupported_control_messages_are_errors_with_their_place() {
+fn the_error_for_an_unsupported_control_message_gives_its_place() {
     let ee = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY}";
     let long = format!("{{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR, cmsg_data={ee}}}");
     for (control, message) in [

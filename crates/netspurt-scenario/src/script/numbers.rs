@@ -26,8 +26,8 @@ pub(super) struct Numbers {
     stamps: BTreeMap<u32, u32>,
 }
 
-/// A timestamp echo of the remote end that cannot be translated. No earlier line of the script
-/// gives a timestamp of the connection (`TS val`).
+/// The remote end echoes a timestamp that cannot be translated, because no earlier line of the
+/// script gives a timestamp of the connection (`TS val`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 

@@ -262,7 +262,7 @@ fn option(
             let message = format!("expected an option, found {}", cursor.shown());
             return Err(cursor
                 .mistake(message)
-                .fix("write one, as in `mss 1460` or `TS val 1 ecr 0`"));
+                .fix("write an option, as in `mss 1460` or `TS val 1 ecr 0`"));
         }
         _ => return Err(Mistake::unknown(span, "option", name, OPTION_NAMES)),
     };
@@ -274,7 +274,7 @@ fn option(
 }
 
 fn timestamps(cursor: &mut Cursor<'_>) -> Result<Timestamps, Mistake> {
-    let fix = "write both, as in `TS val 100 ecr 0`";
+    let fix = "write both timestamps, as in `TS val 100 ecr 0`";
     let mut field = |name: &str| {
         cursor.skip(Blank::Line)?;
         if !take_word(cursor, name) {
@@ -295,7 +295,7 @@ fn sack_blocks(cursor: &mut Cursor<'_>) -> Result<Vec<SackBlock>, Mistake> {
             return Ok(blocks);
         }
         let left =
-            cursor.number_u32("a SACK block").map_err(|s| s.fix("write one, as in `1001:2001`"))?;
+            cursor.number_u32("a SACK block").map_err(|s| s.fix("write it as in `1001:2001`"))?;
         cursor.expect(":", "write the first byte, and the byte after the last byte")?;
         let right = cursor.number_u32("the end of a SACK block")?;
         if blocks.len() == SackBlocks::MAX {

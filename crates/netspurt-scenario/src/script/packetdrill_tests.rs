@@ -135,7 +135,7 @@ fn packets_after_the_last_expected_packet_are_ignored() {
 }
 
 #[test]
-fn commands_of_a_script_set_switches() {
+fn a_script_can_set_switches_by_commands() {
     let config = |text: &str| {
         let script = read(&format!("`{text}`\n0 close(3) = 0")).unwrap();
         script.config(None, &[]).unwrap_or_else(|error| panic!("{error}"))
@@ -164,7 +164,7 @@ fn commands_of_a_script_set_switches() {
 }
 
 #[test]
-fn tcp_rmem_does_not_turn_on_autotuning_if_the_buffer_does_not_count_memory() {
+fn the_sysctl_tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
     let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
     let script = read(rmem).unwrap();
     assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
@@ -184,7 +184,7 @@ fn tcp_rmem_does_not_turn_on_autotuning_if_the_buffer_does_not_count_memory() {
 }
 
 #[test]
-fn tcp_recovery_zero_turns_off_rack_in_rfc_2026_and_not_in_linux_6() {
+fn the_sysctl_tcp_recovery_turns_off_rack_in_rfc_2026_but_not_in_linux_6() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -240,7 +240,7 @@ fn a_refusal_names_fast_open_and_not_a_command_in_an_earlier_line() {
 }
 
 #[test]
-fn the_name_of_an_unsupported_mechanism_is_refused_unless_it_is_in_a_comment() {
+fn a_script_that_names_an_unsupported_mechanism_outside_of_comments_is_refused() {
     for text in [
         "// MSG_FASTOPEN is not used\n0 close(3) = 0",
         "# MSG_FASTOPEN is not used\n0 close(3) = 0",
@@ -288,7 +288,7 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 }
 
 #[test]
-fn poll_says_when_a_full_send_buffer_has_room_again() {
+fn the_call_poll_says_when_a_full_send_buffer_has_room_again() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [10000], 4) = 0
 +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
@@ -328,7 +328,7 @@ fn edge_triggered_epoll_reports_an_event_once_and_level_triggered_epoll_repeats_
 }
 
 #[test]
-fn no_segment_spans_the_end_of_a_call_with_msg_eor() {
+fn no_segment_spans_the_end_of_a_call_with_the_flag_msg_eor() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(4, ..., 400, MSG_EOR) = 400
@@ -346,7 +346,7 @@ fn no_segment_spans_the_end_of_a_call_with_msg_eor() {
 }
 
 #[test]
-fn recvmsg_reports_the_unread_octets_in_a_control_message() {
+fn the_call_recvmsg_reports_the_unread_octets_in_a_control_message() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
 +0 < P. 1:101(100) ack 1 win 65535
@@ -362,7 +362,7 @@ fn recvmsg_reports_the_unread_octets_in_a_control_message() {
 
 // `tcp_recvmsg_locked` checks whether an acknowledgment is due even if the call takes no data.
 #[test]
-fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
+fn a_call_with_the_flag_msg_peek_sends_an_acknowledgment_that_is_due() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_QUICKACK, [0], 4) = 0
 +0 < . 1:1001(1000) ack 1 win 65535
@@ -374,7 +374,7 @@ fn a_call_with_msg_peek_sends_an_acknowledgment_that_is_due() {
 
 // The estimate follows the rule of Linux's `tcp_initialize_rcv_mss`: the MSS within these bounds.
 #[test]
-fn the_first_estimate_of_the_peers_segment_is_88_to_536_octets() {
+fn the_first_estimate_of_the_peers_segment_size_is_88_to_536_octets() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -442,7 +442,7 @@ fn variables_keep_their_values_and_print_shows_them() {
 
 // Linux 6.18 reports the same numbers.
 #[test]
-fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
+fn the_host_counts_retransmissions_and_arrivals_and_sack_reports() {
     passes(&open(
         "+0 write(4, ..., 3000) = 3000
 +0 > P. 1:3001(3000) ack 1
@@ -464,7 +464,7 @@ fn the_host_counts_retransmissions_arrivals_and_sack_reports() {
 }
 
 #[test]
-fn the_busy_time_and_the_time_limited_by_the_peers_window_are_reported() {
+fn tcp_info_says_how_long_the_sender_was_busy_and_how_long_the_window_limited_it() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000
@@ -531,7 +531,7 @@ fn super_fast_retransmit_tries_again_if_a_full_queue_refused_its_segment() {
 }
 
 #[test]
-fn a_file_that_dd_made_is_sent_up_to_its_end() {
+fn a_file_that_the_command_dd_made_is_sent_up_to_its_end() {
     passes(&format!(
         "`rm -f /tmp/zeros\ndd bs=1 count=5 if=/dev/zero of=/tmp/zeros status=none`\n{}",
         open(

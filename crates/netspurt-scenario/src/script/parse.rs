@@ -43,8 +43,8 @@ const SYSCTLS: [(&str, &str); 16] = [
 ];
 
 impl Script {
-    /// Reads a script from its text. Its options decide its dialect, as [`ScriptDialect::of`]
-    /// says.
+    /// Reads a script from its text. The option lines of the script decide its dialect, as
+    /// [`ScriptDialect::of`] says.
     ///
     /// # Errors
     /// When the script has a mistake. The error has the first mistake, its place and its fix. In
@@ -128,7 +128,7 @@ fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result
     }
     if script.events.is_empty() {
         let mistake = Mistake::new(0..0, "the script has no event");
-        return Err(mistake.fix("write one, as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
+        return Err(mistake.fix("write an event, as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
     }
     Ok(())
 }

@@ -33,8 +33,9 @@ const TIMESTAMPING: &str = "the timestamping of arrivals";
 
 /// Refuses a script that has a word of the list [`WORDS`] outside its comments.
 ///
-/// This check comes first. Otherwise the error could name another unknown part of the script, which
-/// is there only because the script uses the mechanism.
+/// The parser makes this check first. A script that uses an unsupported mechanism may have other
+/// unknown parts, which belong to this mechanism. Without the check, the error could name one of
+/// these parts instead of the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     let mut cursor = Cursor::new(source);
     // If the cursor is in a text or in shell commands, this is the mark that ends them.

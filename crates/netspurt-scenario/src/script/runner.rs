@@ -24,8 +24,8 @@ use super::unreachable::Unreachable;
 const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
-/// The maximum number of packets at one instant, and of steps in a row without progress at one
-/// instant. Above this number, the implementation counts as stuck.
+/// At one instant, the implementation may send at most this many packets, and make at most this
+/// many steps in a row without progress. Above this limit, it counts as stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
@@ -99,11 +99,11 @@ impl<'a> Runner<'a> {
         }
         self.advance(span.first)?;
         if self.now > span.first + self.tolerance(span) {
-            let expected = format!("at {}", InSeconds(span.first));
+            let expected = format!("the line happens at {}", InSeconds(span.first));
             return Err(self.fail(
                 FailureKind::Behind,
                 expected,
-                format!("it is {}", InSeconds(self.now)),
+                format!("the time is already {}", InSeconds(self.now)),
             ));
         }
         match &event.action {

@@ -1,10 +1,11 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
-//! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data up to a maximum, its goal.
-//! The send buffer is full when its data and the bookkeeping of its chunks and packets reach its
-//! size. Until then, the buffer accepts whole new chunks, so it can hold more bytes than its size.
-//! The rules come from Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
-//! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
+//! Linux keeps written data in chunks (`sk_buff`). A chunk accepts data until it has a maximum
+//! number of bytes, its goal. The send buffer counts its data and the bookkeeping of its chunks and
+//! packets. When this sum reaches the size of the buffer, the buffer is full. Until then, the
+//! buffer accepts whole new chunks, so it can hold more bytes than its size. The rules come from
+//! Linux's functions `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
+//! Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_size_is_doubled_to_at_least_4608_and_does_not_grow() {
+    fn the_option_so_sndbuf_sets_a_fixed_size_of_twice_its_value_and_at_least_4608_bytes() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

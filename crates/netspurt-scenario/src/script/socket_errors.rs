@@ -14,10 +14,10 @@ pub(super) struct SocketErrors {
     returned: bool,
     /// Whether the peer had closed before it reset the connection.
     pub(super) reset_after_fin: bool,
-    /// The error that ICMP reported last (`sk_err_soft`). `SO_ERROR` returns it, and other calls
-    /// return it if the connection times out.
+    /// The error that ICMP reported last (`sk_err_soft`). `SO_ERROR` returns it. If the connection
+    /// times out, other calls also return it.
     pub(super) reported: Option<&'static str>,
-    /// Whether the error that ICMP reported ended a handshake. Then only one call returns the
+    /// Whether the error that ICMP reported ended a handshake. If so, only one call returns the
     /// error.
     pub(super) ended_handshake: bool,
 }
@@ -42,8 +42,8 @@ impl SocketErrors {
 
     /// Returns the number for `SO_ERROR`. This is the number of the error that ended the
     /// connection, or otherwise the number of the error that ICMP reported (`sk_getsockopt`). Each
-    /// of these two errors is returned once. After a timeout, both may have the same number. An
-    /// error that ICMP reported may end a handshake. It is then also the error that ended the
+    /// of these two errors is returned once. After a timeout, both errors may have the same number.
+    /// An error that ICMP reported may end a handshake. It is then also the error that ended the
     /// connection, and is returned only once. Without an error, the number is 0.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_error_returns_each_pending_error_once() {
+    fn the_option_so_error_returns_each_pending_error_once() {
         let reported = Some("EHOSTUNREACH");
         let mut open = SocketErrors { reported, ..SocketErrors::default() };
         let mut numbers = || open.take_number(Some(Failure::TimedOut));

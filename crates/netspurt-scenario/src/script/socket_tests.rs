@@ -1,5 +1,5 @@
-//! Scripts in packetdrill's dialect that test options of sockets, their limits, and what becomes of
-//! a connection after its socket was closed.
+//! Scripts in packetdrill's dialect that test socket options, the sysctl `tcp_rmem`, and what
+//! becomes of a connection when its ends close.
 
 use super::{Script, run};
 
@@ -22,7 +22,7 @@ fn passes(rest: &str) {
 }
 
 #[test]
-fn keep_alive_probes_come_at_the_times_of_linux() {
+fn keep_alive_settings_begin_with_the_values_of_linux_and_can_be_changed() {
     let get =
         |name: &str, value: u32| format!("+0 getsockopt(4, SOL_TCP, {name}, [{value}], [4]) = 0\n");
     let names = ["TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT"];
@@ -79,8 +79,9 @@ fn two_ends_that_close_at_the_same_time_pass_through_the_state_closing() {
 }
 
 #[test]
-fn the_sysctl_tcp_rmem_offers_half_of_the_first_buffer_to_the_peer() {
-    // Half of the buffer has 20,000 bytes. This is room for 13 segments of 1460 bytes.
+fn the_first_window_is_half_of_the_receive_buffer_that_the_sysctl_tcp_rmem_sets() {
+    // Half of the buffer of 40,000 bytes has room for 13 segments of 1460 bytes, which are 18,980
+    // bytes.
     let script = "`sysctl -q net.ipv4.tcp_rmem=\"4096 40000 6291456\"`
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
 +0...0.1 connect(4, ..., ...) = 0

@@ -2,10 +2,10 @@
 //!
 //! A write asks for timestamps of its last octet. Linux stores this request in the chunk
 //! (`sk_buff`) that holds the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later
-//! write ends in the same chunk, its last octet replaces the earlier octet, and the kinds of
-//! timestamps of both requests remain. Each packet with the octet gets a timestamp, even if the
-//! packet is a retransmission. The first ACK of the octet gets one timestamp (`tcp_ack_tstamp`).
-//! Offsets count written octets from 0.
+//! write ends in the same chunk, the last octet of this write replaces the earlier octet. The chunk
+//! then gets the kinds of timestamps that either write has requested. Each packet with the octet
+//! gets a timestamp, even if the packet is a retransmission. The first ACK of the octet gets one
+//! timestamp (`tcp_ack_tstamp`). Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -69,7 +69,7 @@ impl Stamping {
         self.has(Self::SOFTWARE)
     }
 
-    /// Whether a notice comes without the packet that it reports.
+    /// Whether a notice comes alone, without the packet that it is about.
     pub(super) fn leaves_packet_out(self) -> bool {
         self.has(Self::OPT_TSONLY)
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_retransmissions_of_a_packet_that_left_before_the_request_get_timestamps() {
+    fn if_a_packet_left_before_the_request_only_its_retransmissions_get_timestamps() {
         let mut requests = StampRequests::default();
         requests.ask(500, 0, BOTH, true);
         assert!(requests.on_packet(0, 500, false).is_empty());

@@ -10,7 +10,8 @@ use super::expression_text::{ARITHMETIC, Expressions};
 use super::statement::Statement;
 
 /// Reads the rest of a block after `%{`, including its `}%`. The block may use the variables that
-/// the script has set before. The variables that the block sets are added to the list `variables`.
+/// earlier statements of the script have set. The variables that the block sets are added to the
+/// list `variables`.
 pub(super) fn block(
     cursor: &mut Cursor<'_>,
     variables: &mut Vec<String>,
@@ -27,9 +28,9 @@ pub(super) fn block(
     }
     if statements.is_empty() {
         let mistake = Mistake::new(start - 2..start, "this code block has no statement");
-        return Err(
-            mistake.fix("write one, as in `%{ assert tcpi_snd_cwnd == 10 }%`, or remove the block")
-        );
+        return Err(mistake.fix(
+            "write a statement, as in `%{ assert tcpi_snd_cwnd == 10 }%`, or remove the block",
+        ));
     }
     Ok(statements)
 }

@@ -1,7 +1,7 @@
 //! Converts a script's option lines and shell commands into the configuration of its connection and
 //! its host. A profile is a named configuration of TCP, and a switch is a named setting of TCP. An
-//! option line `--fails_with` names a change of a switch with which the script must fail. A script
-//! is a test in packetdrill's notation.
+//! option line `--fails_with` names a change of a switch. With this change, the script must fail. A
+//! script is a test in packetdrill's notation.
 
 use netspurt::place::Place;
 use netspurt::tcp::{RfcConfig, TcpConfig};
@@ -103,8 +103,8 @@ impl Script {
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
     }
 
-    /// The `--fails_with` changes that do not make the script fail. Each change is played without
-    /// the others.
+    /// The `--fails_with` changes that do not make the script fail. The script is played with each
+    /// change alone.
     ///
     /// # Errors
     /// For the same reasons as [`config`](Self::config).

@@ -48,7 +48,7 @@ fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
     (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)
 }
 
-/// Linux's number for the options that both ends agreed on, and for whether the peer used ECN.
+/// Linux's number that says which options both ends agreed on, and whether the peer used ECN.
 fn options_number(tcp: &ConnectionInfo) -> u64 {
     let options = &tcp.options;
     let bits =

@@ -179,7 +179,7 @@ fn an_offset_after_a_time_range_counts_from_the_packets_instant() {
 }
 
 #[test]
-fn an_unlisted_packet_that_is_due_before_the_end_fails_the_script() {
+fn a_script_fails_if_an_unlisted_packet_is_due_before_its_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
     assert!(run(&parse(&silent), &mut extra()).is_ok(), "the packet is due at the end, not before");
@@ -212,7 +212,7 @@ fn a_call_must_return_the_value_in_the_script() {
 }
 
 #[test]
-fn a_call_that_blocks_must_return_at_the_end_that_the_script_gives() {
+fn a_call_that_blocks_must_return_at_the_time_that_the_script_gives() {
     let actor = |at| Actor {
         calls: VecDeque::from([CallResult::Blocks]),
         returns: Some((at, CallOutcome::returned(4))),
@@ -315,7 +315,7 @@ fn packets_of_one_instant_share_the_timestamp_offset_of_the_first_packet() {
 }
 
 #[test]
-fn sack_blocks_options_and_marks_reach_the_connection_and_are_compared() {
+fn sack_blocks_and_options_and_marks_reach_the_connection_and_are_compared() {
     let mut ack = data(1, 0);
     let mut blocks = SackBlocks::default();
     blocks.add(SackBlock { left: 0xffff_fc00_u32.wrapping_add(1001), right: 977 });

@@ -43,7 +43,8 @@ impl fmt::Display for InSeconds {
 pub enum FailureKind {
     /// The connection sent a packet that differs from the expected packet.
     Packet(Vec<Difference>),
-    /// The connection sent the packet, or a call returned, too early or too late.
+    /// The connection sent the packet too early or too late, or a call returned too early or too
+    /// late.
     Timing,
     /// The connection did not send the expected packet in time.
     Missing,

@@ -3,11 +3,12 @@
 //! free again.
 //!
 //! Linux numbers the calls of a socket from 0. A *chunk* is one buffer of Linux's send queue
-//! (`sk_buff`). When a call begins, the last chunk may have unsent octets and end with octets of
-//! the previous call. Then both calls are completed together (`msg_zerocopy_realloc` in Linux),
-//! unless they have more than `TOGETHER_BYTES` octets. The buffers of calls are free when all
-//! chunks with octets of these calls are acknowledged. The last of these chunks may also have
-//! octets of other writes. Offsets count written octets from 0.
+//! (`sk_buff`). When a call begins, some octets of the last chunk may be unsent, and the last
+//! octets of this chunk may belong to the previous call. If both are true, both calls are completed
+//! together (`msg_zerocopy_realloc` in Linux). The limit is `TOGETHER_BYTES`: calls that have more
+//! octets in sum are not completed together. The buffers of calls are free when all chunks with
+//! octets of these calls are acknowledged. The last of these chunks may also have octets of other
+//! writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -22,8 +23,9 @@ const FRAGMENT_BYTES: u64 = 4096;
 /// Calls that are completed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenCalls {
-    /// The numbers of the first and the last call.
+    /// The number of the first call.
     pub(super) first: u32,
+    /// The number of the last call.
     pub(super) last: u32,
     /// Whether the device copied octets of the calls. In a script, the device copies all octets
     /// that it sends.
@@ -42,8 +44,9 @@ pub(super) struct ZeroCopyCalls {
     /// The number of the next call.
     next: u32,
     open: VecDeque<OpenCalls>,
-    /// The number of fragments of the last chunk, and whether its last fragment has copied octets.
+    /// The number of fragments of the last chunk.
     fragments: u64,
+    /// Whether the octets of the last fragment were copied.
     ends_copied: bool,
 }
 
@@ -64,8 +67,8 @@ impl ZeroCopyCalls {
 
     /// Called when the octets from the offset `from` up to the offset `to` were written. `starts`
     /// says whether the octets start a new chunk; otherwise they join the last chunk. `call` is
-    /// `None` if the write copied the octets. Otherwise it has the number of these octets in each
-    /// buffer of the call.
+    /// `None` if the write copied the octets. Otherwise it says how many of these octets come
+    /// from each buffer of the call.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from

@@ -295,7 +295,7 @@ fn count(rows: &[CaseRow]) -> CaseCounts {
     counts
 }
 
-/// The table `cases`. It has, for each case, its values, the way in which it ended, and its
+/// The table `cases`. For each case, it has the values, the way in which the case ended, and the
 /// measures.
 fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
     let number = |of: &dyn Fn(&CaseRow) -> u64| -> Data {

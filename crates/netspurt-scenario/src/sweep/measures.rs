@@ -1,5 +1,6 @@
-//! The measures of a case (one run of a sweep): sums, means, maxima and quantiles of its flows,
-//! links, echo probes, requests and populations. A population is many connections of one kind.
+//! The measures of a case (one run of a sweep). They are sums, means, maxima and quantiles of the
+//! results of its flows, links, echo probes, requests and populations. A population is many
+//! connections of one kind.
 
 use netspurt::ids::Direction;
 use netspurt::record::{Data, Table};
@@ -94,8 +95,8 @@ pub const MEASURES: [CaseMeasure; 67] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures that count retransmissions by their cause. The
-/// measures by cause are in the order of [`Cause::IN_RUNS`].
+/// The last measures count retransmissions by their cause, in the order of [`Cause::IN_RUNS`].
+/// `BEFORE_CAUSES` is the number of measures before them.
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::IN_RUNS.len();
 
 /// The columns with the times of requests in the table of populations. They are used if no flow
@@ -295,8 +296,9 @@ fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     spans.zip(reverse).filter(|(_, reverse)| !**reverse).map(|(span, _)| span).collect()
 }
 
-/// The acknowledged bits per second of each flow, with both directions together, over the flow's
-/// duration. If the flow did not end, its duration lasts until the end of the run.
+/// The goodput of each flow in bits per second: the acknowledged data of both directions together,
+/// divided by the flow's duration. If the flow did not end, its duration lasts until the end of the
+/// run.
 fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let acked = flows.values("acked_bytes");
@@ -338,9 +340,9 @@ const QUANTILES: [Share; 4] = [(1, 2), (9, 10), (99, 100), (999, 1000)];
 
 /// The quantile for a share: the value of rank ⌈share · count⌉ in ascending order (definition 1 of
 /// Hyndman and Fan 1996). A missing value, such as the time of a request that is not complete,
-/// counts as greater than all others. Returns `None` if the rank belongs to a missing value, or if
-/// it is the highest rank. The value of the highest rank is the maximum, and any greater share
-/// would have the same result.
+/// counts as greater than all other values. Returns `None` if the rank belongs to a missing value,
+/// or if it is the highest rank. The value of the highest rank is the maximum, and any greater
+/// share would have the same result.
 fn quantile(values: &[Option<f64>], (above, below): Share) -> Option<f64> {
     let rank = (values.len() * above).div_ceil(below);
     let mut known: Vec<f64> = values.iter().flatten().copied().collect();

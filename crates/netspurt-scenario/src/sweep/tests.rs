@@ -67,7 +67,7 @@ fn longs(table: &Table, name: &str) -> Vec<i64> {
 }
 
 #[test]
-fn the_bytes_of_chunks_depend_on_neither_threads_nor_order() {
+fn the_bytes_of_chunks_depend_neither_on_threads_nor_on_the_order_of_the_chunks() {
     let sweep = sweep("");
     let bytes = |threads: usize, chunks: &[u64]| {
         let mut engine = Engine::new(sweep.clone(), threads, still()).unwrap();
@@ -118,7 +118,7 @@ fn paired_cases_have_the_same_seeds_and_unpaired_cases_have_different_seeds() {
 }
 
 #[test]
-fn unpaired_seeds_depend_on_values_and_not_on_names_of_axes() {
+fn unpaired_seeds_depend_on_the_values_of_axes_and_not_on_the_names_of_axes() {
     let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
     let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
     let seeds = |over: [&str; 2]| {
@@ -138,7 +138,7 @@ fn unpaired_seeds_depend_on_values_and_not_on_names_of_axes() {
 }
 
 #[test]
-fn more_seeds_do_not_change_the_first_seeds() {
+fn a_sweep_with_more_seeds_begins_with_the_same_seeds() {
     let five = sweep("");
     let text = LOSSY.replace("seeds = 5", "seeds = 9");
     let nine = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
@@ -187,7 +187,7 @@ fn the_goodput_of_a_flow_counts_from_the_flows_start() {
         - 5.0;
     let wanted = 8.0 * f64::from(i32::try_from(acked[0]).unwrap()) / seconds;
     assert!((goodput.iter().next().flatten().unwrap() / wanted - 1.0).abs() < 1e-9, "{wanted}");
-    assert!((0.5e6..1e6).contains(&wanted), "{wanted}");
+    assert!((0.5e6..1e6).contains(&wanted), "goodput {wanted}");
 }
 
 #[test]
@@ -340,8 +340,8 @@ fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() 
     }
 }
 
-/// A simulated run stands for a live run. Its tables are written and read back, as the tables of a
-/// live run are.
+/// The test uses a simulated run in place of a live run. The tables of the run are written and read
+/// back, like the tables of a live run.
 #[test]
 fn a_live_case_has_all_measures_except_events_and_undone() {
     let sweep = sweep("");
@@ -406,5 +406,5 @@ fn the_budget_of_time_ends_a_case_during_many_updates_of_a_queue() {
     let one = Chunk { first: 0, count: 1 };
     let done = run_chunk(&sweep, one, &clock, &AtomicBool::new(false)).unwrap();
     assert_eq!((done.counts.cut, done.counts.errors), (1, 0), "{:?}", done.counts);
-    assert!(done.busy < Duration::from_millis(1100), "{}", done.busy);
+    assert!(done.busy < Duration::from_millis(1100), "it took {}", done.busy);
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use netspurt_scenario::script::{Script, ScriptDialect, run};
 
-/// The result in one word, and the text of the error or the failure, if there was one.
+/// The result in one word, and the text of the error or the failure. The text is empty if the
+/// script passes.
 pub type Verdict = (&'static str, String);
 
 /// Returns the `*.pkt` files in `folder` and below it, sorted by path.

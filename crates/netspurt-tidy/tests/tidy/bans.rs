@@ -61,7 +61,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 }
 
 #[test]
-fn the_core_and_the_crates_netspurt_files_and_netspurt_scenario_use_no_banned_path() {
+fn the_three_crates_without_clocks_and_files_use_no_banned_path() {
     for src in QUIET.map(|src| root().join(src)) {
         all(&src, |file, _| {
             let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);

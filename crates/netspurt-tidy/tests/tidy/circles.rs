@@ -116,14 +116,15 @@ impl Crate {
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
-    /// The thing that `name` means in the module `here` because a `use` there imports this name.
+    /// A `use` in the module `here` may import `name`. Returns the thing that `name` then means
+    /// there.
     fn imported(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
         self.imports(here, name, imports_left)
             .find_map(|path| self.find(here, path, imports_left - 1))
     }
 
-    /// The thing that `name` means in the module `here` because a `use` there imports all names of
-    /// another module (`*`).
+    /// A `use` in the module `here` may import all names of another module (`*`). Returns the thing
+    /// that `name` then means there.
     fn imported_with_all(&self, here: &[String], name: &str, imports_left: usize) -> Option<Named> {
         let mut modules = self.imports(here, "*", imports_left);
         modules.find_map(|path| {

@@ -6,8 +6,8 @@ use std::fs;
 
 use crate::source::{CRATES, root, sources, text_of};
 
-/// Returns the departures that comments of `text` name: for each departure, the clause, and the
-/// reason up to the end of its sentence.
+/// Returns the departures that the comments of `text` declare. Each has two parts: the clause, and
+/// the reason up to the end of its sentence.
 fn departures(text: &str) -> Vec<(String, String)> {
     let mut comments = vec![String::new()];
     for line in text.lines().map(str::trim_start) {
@@ -30,8 +30,8 @@ fn departures(text: &str) -> Vec<(String, String)> {
     parts.map(sentence).collect()
 }
 
-/// How often `text` declares a departure, whatever the form of the comment is. [`departures`] reads
-/// only line comments that have a line of their own.
+/// How often `text` declares a departure, in comments of any form. [`departures`] reads only line
+/// comments that have a line of their own.
 fn declared(text: &str) -> usize {
     let text = text.to_lowercase();
     text.split("departs").skip(1).filter(|rest| rest.trim_start().starts_with(':')).count()

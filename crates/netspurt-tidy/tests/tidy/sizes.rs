@@ -30,7 +30,7 @@ fn files_are_short() {
     all(&crates, |file, text| {
         let lines = text.lines().count();
         let short = is_test(file, &crates) || lines <= MAX_FILE;
-        if short { Vec::new() } else { vec![format!("{lines} lines, more than {MAX_FILE}")] }
+        if short { Vec::new() } else { vec![format!("{lines} lines are more than {MAX_FILE}")] }
     });
 }
 

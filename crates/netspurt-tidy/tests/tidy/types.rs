@@ -99,7 +99,8 @@ impl<'ast> Visit<'ast> for Types {
         self.define(&item.ident, 0);
     }
 
-    /// Counts two methods if the macro is one of [`PACKING`], from the core's module `packed`.
+    /// Counts two methods if the macro is in the list [`PACKING`]. These macros come from the
+    /// core's module `packed`.
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         let packs = item
             .mac

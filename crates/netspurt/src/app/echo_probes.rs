@@ -13,7 +13,7 @@ pub struct EchoProbePlan {
     /// When the first request leaves.
     pub start: Time,
     /// The sizes of the IP datagrams in octets. The plan has at least one size. The prober uses the
-    /// sizes in turn, and begins again after the last. The sizes include
+    /// sizes in turn, and begins again after the last size. The sizes include
     /// [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
     pub sizes_bytes: Vec<u16>,
     /// The number of echo probes.

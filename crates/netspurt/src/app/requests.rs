@@ -74,7 +74,7 @@ pub struct Exchange {
     pub complete: Option<Time>,
 }
 
-/// The state of a client: its requests so far, and when it writes the next.
+/// The state of a client: its requests so far, and when it writes the next request.
 #[derive(Clone, Debug)]
 pub struct ClientRequests {
     plan: RequestPlan,
@@ -144,7 +144,7 @@ impl ClientRequests {
     }
 }
 
-/// The state of a server: how many requests it has answered, and when it answers the next.
+/// The state of a server: how many requests it has answered, and when it answers the next request.
 #[derive(Clone, Debug)]
 pub struct ServerReplies {
     plan: RequestPlan,

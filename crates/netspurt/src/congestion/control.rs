@@ -122,7 +122,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// The sender calls this when a timeout at the instant `now` begins a repair. It also calls
     /// this when the timer of Super Fast Retransmit fires with the setting `response = "reset"`.
     /// The octets up to `nxt` are outstanding. If ssthresh was cut,
-    /// [`on_congestion`](Self::on_congestion) was called before.
+    /// [`on_congestion`](Self::on_congestion) was called before this method.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
@@ -150,9 +150,9 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The rate at which the sender paces segments. `None` leaves pacing to the sender. A
-    /// sender with pacing switched on then sends two cwnd per round trip while cwnd is below half
-    /// of ssthresh, and otherwise 1.2 cwnd.
+    /// The rate at which the sender paces segments. `None` leaves pacing to the sender. If pacing
+    /// is switched on, the sender then sends twice cwnd in a round trip while cwnd is below half of
+    /// ssthresh. Otherwise it sends 1.2 times cwnd in a round trip.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }

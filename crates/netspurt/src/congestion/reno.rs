@@ -124,7 +124,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
 
-    /// An ACK of `acked_bytes` octets. The sender had filled cwnd before.
+    /// An ACK of `acked_bytes` octets. The sender had filled cwnd before this ACK.
     fn ack(acked_bytes: u64) -> AckInfo {
         AckInfo { smss: 1000, acked_bytes, window_limited: true, ..AckInfo::default() }
     }
@@ -163,7 +163,7 @@ mod tests {
 
     /// RFC 5681 §3.1, equation 4: ssthresh becomes half of FlightSize, but at least two segments.
     #[test]
-    fn a_loss_sets_ssthresh_to_half_the_flight_and_at_least_two_segments() {
+    fn a_loss_sets_ssthresh_to_half_the_flight_but_at_least_two_segments() {
         let mut reno = Reno::new(RenoConfig::default());
         let all = window(20_000, Window::NO_THRESHOLD);
         let mut cut = |flight| reno.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &all);
@@ -173,7 +173,7 @@ mod tests {
     /// In the first slow start, HyStart++ has a limit of its own: eight segments for each ACK.
     /// Later slow starts have the usual limit (RFC 9406 §4.3).
     #[test]
-    fn in_the_first_slow_start_hystart_plus_plus_has_a_limit_of_its_own() {
+    fn hystart_plus_plus_has_a_limit_of_its_own_in_the_first_slow_start() {
         let slow_start_exit = SlowStartExit::default();
         let mut reno = Reno::new(RenoConfig { slow_start_exit, ..RenoConfig::default() });
         for (ssthresh, grown) in [(Window::NO_THRESHOLD, 8000), (50_000, 2000)] {

@@ -51,8 +51,9 @@ pub struct Westwood {
     /// The estimated delivery rate, in octets per second.
     rate: Option<u64>,
     min_rtt: Option<Duration>,
-    /// When the present sample began, and the octets delivered from then on.
+    /// When the present sample began.
     since: Option<Time>,
+    /// The octets delivered since the present sample began.
     delivered: u64,
 }
 
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_cwnd_without_an_estimate_and_leaves_at_least_two_segments() {
+    fn without_an_estimate_a_loss_halves_cwnd_and_every_loss_leaves_at_least_two_segments() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = after_acks(10, Duration::from_millis(50));

@@ -8,8 +8,8 @@ use crate::packed::packed_value;
 pub struct Window {
     /// The congestion window.
     pub cwnd: u64,
-    /// The slow-start threshold. [`Window::NO_THRESHOLD`] until the threshold is set because of
-    /// congestion, or by an algorithm that ends slow start.
+    /// The slow-start threshold. It is [`Window::NO_THRESHOLD`] until congestion sets it, or until
+    /// an algorithm that ends slow start sets it.
     pub ssthresh: u64,
 }
 

@@ -86,7 +86,7 @@ impl Distribution {
             Err(DistributionError::new(["empirical", "values", value], message, fix))
         };
         if values.is_empty() {
-            return refuse("", "there are no values", "give at least one".into());
+            return refuse("", "there are no values", "give at least one value".into());
         }
         let within = least..=DistributionUnit::MOST;
         if let Some(value) = values.iter().find(|value| !within.contains(*value)) {

@@ -7,10 +7,10 @@ impl Distribution {
     /// Returns the mean in octets, nanoseconds or counts. If the mean is not finite, returns
     /// `None`.
     ///
-    /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
-    /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because
-    /// PackMime cuts off fractions. The mean of the delays of PackMime's servers is computed by
-    /// Simpson's rule.
+    /// This mean does not take into account that draws are rounded to whole octets or nanoseconds.
+    /// PackMime itself cuts off fractions of octets, so the mean of PackMime's sizes is the exact
+    /// integral of its fitted curves, minus half an octet. The mean of the delays of PackMime's
+    /// servers is computed by Simpson's rule.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};

@@ -6,8 +6,8 @@
 //!
 //! ns-2.35 ignores one of its own constants: it draws the arrivals with a memory parameter d of
 //! 0.33, although the constant is 0.35. netspurt also uses 0.33. A reply of 2^31 octets or more
-//! overflows in ns-2.35, which happens to one reply in thirty million. In netspurt, its size
-//! follows the curve.
+//! overflows in ns-2.35. This happens to one reply in thirty million. In netspurt, the size of such
+//! a reply follows the curve.
 
 use crate::rng::Stream;
 
@@ -18,9 +18,11 @@ use super::sum_difference::SumDifference;
 /// The least and the greatest rate for which the formulas are used, in connections per second.
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
-/// The number of past values from which the process of arrivals, and the process of request sizes,
-/// computes its next value. The two processes have ns-2's numbers.
+/// The number of past values from which the process of arrivals computes its next value, as in
+/// ns-2.
 const ARRIVALS_ORDER: usize = 999;
+/// The number of past values from which the process of request sizes computes its next value, as in
+/// ns-2.
 const REQUESTS_ORDER: usize = 4999;
 
 /// Computes a parameter p from the rate, so that the odds p / (1 - p) are 2^(a + b·log2(rate)).
@@ -146,9 +148,9 @@ pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
     [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
 }
 
-/// The distribution and the least value of a server's speed in 1/s. The speed is the inverse of the
-/// delay.
+/// The distribution of a server's speed in 1/s. The speed is the inverse of the delay.
 const SPEED: Weibull = Weibull { scale: 305.0, power: 1.0 / 0.63 };
+/// The least speed of a server in 1/s.
 const SPEED_MIN: f64 = 10.0;
 
 /// Draws the delay of a server, in nanoseconds. It is at most 100 ms.
@@ -163,8 +165,8 @@ pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }
 
-/// Returns the mean size of replies in octets: the integrals of the two curves of reply sizes,
-/// weighted with the mean lengths of runs, minus half an octet.
+/// Returns the mean size of replies in octets. This is the mean of the integrals of the two curves
+/// of reply sizes, minus half an octet. The mean is weighted with the mean lengths of runs.
 pub(super) fn mean_reply(rate: f64) -> f64 {
     let [validations, downloads] = run_lengths(rate).map(mean_run);
     let octets = validations * VALIDATED.mean() + downloads * DOWNLOADED.mean_of_powers();

@@ -112,7 +112,7 @@ mod tests {
         let k = f64::from(40);
         let mut expected = k * d / (k - d);
         for (j, weight) in (1..).map(f64::from).zip(&weights) {
-            assert!((weight - expected).abs() < 1e-14, "{j}: {weight} {expected}");
+            assert!((weight - expected).abs() < 1e-14, "weight {j}: {weight}, not {expected}");
             expected *= (k - j) / (j + 1.0) * (j - d) / (k - d - j);
         }
     }
@@ -134,11 +134,11 @@ mod tests {
         for k in (1..12).map(f64::from) {
             rho.push(rho[rho.len() - 1] * (k - 1.0 + d) / (k - d));
         }
-        assert!((at(0) - 1.0).abs() < 0.03, "{}", at(0));
+        assert!((at(0) - 1.0).abs() < 0.03, "variance {}", at(0));
         for lag in 1..10 {
             let sum = (2.0 * rho[lag] + rho[lag - 1] + rho[lag + 1]) / (2.0 + 2.0 * rho[1]);
             let expected = (1.0 - noise) * sum;
-            assert!((at(lag) - expected).abs() < 0.03, "{lag}: {} {expected}", at(lag));
+            assert!((at(lag) - expected).abs() < 0.03, "lag {lag}: {}, not {expected}", at(lag));
         }
     }
 }

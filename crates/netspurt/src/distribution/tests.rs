@@ -45,7 +45,7 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
         let below = values.iter().filter(|value| **value < cut).count();
         let share = f64::from(u32::try_from(below).unwrap()) / f64::from(DRAWS);
         let error = (p * (1.0 - p) / f64::from(DRAWS)).sqrt();
-        assert!((share - p).abs() < ERRORS * error, "{text}: {share} below the quantile of {p}");
+        assert!((share - p).abs() < ERRORS * error, "{text}: share {share} below quantile {p}");
     }
 }
 
@@ -53,10 +53,10 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
 /// is `expected` within a bound. The bound follows from the standard deviation `deviation`.
 fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64) {
     let computed = parse(text, unit).mean().unwrap();
-    assert!((computed / expected - 1.0).abs() < 1e-12, "{text}: {computed} instead of {expected}");
+    assert!((computed / expected - 1.0).abs() < 1e-12, "{text}: mean {computed}, not {expected}");
     let drawn = mean(&draws(text, unit));
     let error = ERRORS * deviation / f64::from(DRAWS).sqrt();
-    assert!((drawn - expected).abs() <= error, "{text}: {drawn} instead of {expected}");
+    assert!((drawn - expected).abs() <= error, "{text}: mean {drawn}, not {expected}");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn pareto_draws_have_the_quantiles_and_the_mean_of_their_distribution() {
 }
 
 #[test]
-fn a_truncated_pareto_distribution_has_its_quantiles_its_bounds_and_its_mean() {
+fn a_truncated_pareto_distribution_has_its_quantiles_and_its_bounds_and_its_mean() {
     for shape in [0.5_f64, 1.0, 1.2, 3.0] {
         let text = format!("pareto:shape={shape},least=1 kB,most=100 kB");
         let kept = 1.0 - 0.01_f64.powf(shape);
@@ -138,10 +138,13 @@ fn a_truncated_pareto_distribution_has_its_quantiles_its_bounds_and_its_mean() {
         let sum: f64 = (0..strips).map(|n| middle(n) * above(middle(n))).sum();
         let expected = 1e3 + sum * span / f64::from(strips);
         let computed = parse(&text, Octets).mean().unwrap();
-        assert!((computed / expected - 1.0).abs() < 1e-6, "{text}: {computed}, {expected}");
+        assert!(
+            (computed / expected - 1.0).abs() < 1e-6,
+            "{text}: mean {computed}, not {expected}"
+        );
         // The least value follows from the mean.
         let (least, most) = (pareto::least(family::Start::Mean(computed), shape, Some(1e5)), 1e5);
-        assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
+        assert!((least.unwrap() - 1e3).abs() < 1e-6, "shape {shape}: {least:?} below {most}");
     }
 }
 
@@ -175,7 +178,7 @@ fn geometric_counts_begin_at_one_and_have_geometric_probabilities() {
         let found = values.iter().filter(|value| **value == f64::from(n)).count();
         let error = ERRORS * (p * (1.0 - p) / f64::from(DRAWS)).sqrt();
         let share = f64::from(u32::try_from(found).unwrap()) / f64::from(DRAWS);
-        assert!((share - p).abs() < error, "{n}: {share} instead of {p}");
+        assert!((share - p).abs() < error, "count {n}: {share} instead of {p}");
     }
     assert_mean("geometric:mean=5", Count, 5.0, 20_f64.sqrt());
     assert!(draws("geometric:mean=1", Count).iter().all(|count| *count == 1.0));
@@ -191,7 +194,7 @@ fn empirical_values_are_drawn_equally_often_and_impossible_values_are_refused() 
     let error = ERRORS * (f64::from(DRAWS) * 2.0 / 9.0).sqrt();
     assert!(found.values().all(|n| (f64::from(*n) - f64::from(DRAWS) / 3.0).abs() < error));
     for (values, message) in [
-        (vec![], "empirical: there are no values: give at least one"),
+        (vec![], "empirical: there are no values: give at least one value"),
         (
             vec![3.0, f64::NAN],
             "empirical: `NaN` is not among the sizes that can be drawn: give values from 1 to 9000000000000000",
@@ -208,7 +211,7 @@ fn empirical_values_are_drawn_equally_often_and_impossible_values_are_refused() 
 }
 
 #[test]
-fn packmimes_servers_wait_for_the_inverse_of_a_weibull_value() {
+fn the_delays_of_packmimes_servers_are_the_inverses_of_weibull_values() {
     let values = draws("packmime-server", Span);
     assert!(values.iter().all(|delay| (0.0..=1e8).contains(delay)));
     // P(delay > t) = 1 - exp(-(1 / (305 t))^0.63) below 100 ms.
@@ -217,7 +220,7 @@ fn packmimes_servers_wait_for_the_inverse_of_a_weibull_value() {
         let above = values.iter().filter(|delay| **delay > seconds * 1e9).count();
         let share = f64::from(u32::try_from(above).unwrap()) / f64::from(DRAWS);
         let error = ERRORS * (p * (1.0 - p) / f64::from(DRAWS)).sqrt();
-        assert!((share - p).abs() < error, "{seconds}: {share} instead of {p}");
+        assert!((share - p).abs() < error, "above {seconds} s: {share} instead of {p}");
     }
     let computed = parse("packmime-server", Span).mean().unwrap();
     let variance = mean(&values.iter().map(|v| (v - computed).powi(2)).collect::<Vec<_>>());
@@ -231,7 +234,11 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
     for curve in [&VALIDATED, &SMALL] {
         let sum: f64 = (0..strips).map(|n| curve.at(middle(n, 1.0))).sum();
         let expected = sum / f64::from(strips);
-        assert!((curve.mean() / expected - 1.0).abs() < 1e-6, "{} {expected}", curve.mean());
+        assert!(
+            (curve.mean() / expected - 1.0).abs() < 1e-6,
+            "mean {}, not {expected}",
+            curve.mean()
+        );
     }
     // The integral over u is computed in strips of v = log2 u, from -200 to 0. Here du is 2^v ln 2
     // dv.
@@ -240,7 +247,7 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
         let sum: f64 = (0..strips).map(|n| strip(middle(n, -200.0))).sum();
         let expected = sum * 200.0 / f64::from(strips);
         let computed = curve.mean_of_powers();
-        assert!((computed / expected - 1.0).abs() < 1e-5, "{computed} {expected}");
+        assert!((computed / expected - 1.0).abs() < 1e-5, "mean {computed}, not {expected}");
     }
 }
 
@@ -257,8 +264,8 @@ fn the_sizes_of_packmimes_requests_have_the_quantiles_of_their_curves() {
     for p in [0.02, 0.2, 0.4_f64] {
         let [small, large] = [SMALL.at(2.0 * p), LARGE.at((2.0 * p).log2()).exp2()];
         let shares = [share(small), share(large)];
-        assert!((shares[0] - p).abs() < 0.03, "{shares:?} below {small} and {large}");
-        assert!((shares[1] - 1.0 + p).abs() < 0.03, "{shares:?} below {small} and {large}");
+        assert!((shares[0] - p).abs() < 0.03, "shares {shares:?} below {small}, {large}");
+        assert!((shares[1] - 1.0 + p).abs() < 0.03, "shares {shares:?} below {small}, {large}");
     }
 }
 
@@ -271,7 +278,7 @@ fn the_share_of_downloads_follows_from_the_mean_lengths_of_runs() {
     let share = f64::from(u32::try_from(downloads).unwrap()) / f64::from(DRAWS);
     let [validations, downloads] = packmime::run_lengths(18.0).map(packmime::mean_run);
     let expected = downloads / (validations + downloads);
-    assert!((share - expected).abs() < 0.01, "{share} instead of {expected}");
+    assert!((share - expected).abs() < 0.01, "a share of {share} instead of {expected}");
     assert!(values.iter().all(|octets| octets.fract() == 0.0 && *octets >= 4.0));
 }
 
@@ -357,12 +364,12 @@ const FAULTY_TEXTS: &[(&str, DistributionUnit, &str)] = &[
     (
         "pareto:shape=1,mean=72 kB",
         Octets,
-        "pareto: with a shape of 1 there is no mean: the shape is not above 1: write `least` instead, or add `most`",
+        "pareto: with a shape of 1 there is no mean, because the shape is not above 1: write `least` instead, or add `most`",
     ),
     (
         "pareto:shape=1.2,least=72 kB,most=10 kB",
         Octets,
-        "pareto: `least` is not below `most`, 10 kB: write less, or raise `most`",
+        "pareto: `least` is not below `most` (10 kB): write a smaller value, or raise `most`",
     ),
     (
         "pareto:shape=0,least=72 kB",
@@ -397,7 +404,7 @@ const FAULTY_TEXTS: &[(&str, DistributionUnit, &str)] = &[
 ];
 
 #[test]
-fn an_error_names_the_distribution_the_key_and_the_fix() {
+fn an_error_names_the_distribution_and_the_key_and_the_fix() {
     for (text, unit, message) in FAULTY_TEXTS {
         let error = Distribution::parse(text, *unit).unwrap_err();
         assert_eq!(error.to_string(), *message, "{text}");

@@ -161,9 +161,11 @@ fn every(text: &str, example: &str) -> Result<f64, DistributionError> {
     if gap > 0.0 { Ok(gap) } else { Err(refuse("write more than zero".into())) }
 }
 
-/// The least and the greatest shape, sigma and rate.
+/// The least and the greatest shape.
 const SHAPES: [f64; 2] = [0.05, 1000.0];
+/// The least and the greatest sigma.
 const SIGMAS: [f64; 2] = [0.001, 10.0];
+/// The least and the greatest rate of Poisson arrivals, in arrivals per second.
 const POISSON_RATES: [f64; 2] = [0.000_001, 1e9];
 
 /// Returns the family and the parameters that the settings describe.
@@ -220,13 +222,14 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, Dis
         Start::Mean(mean) => ("mean", mean),
     };
     if most.is_none() && key == "mean" && shape <= 1.0 {
-        let message = format!("with a shape of {shape} there is no mean: the shape is not above 1");
+        let message =
+            format!("with a shape of {shape} there is no mean, because the shape is not above 1");
         return Err(settings.refuse("mean", message, "write `least` instead, or add `most`"));
     }
     if let Some(most) = most.filter(|most| *most <= value) {
         let most = written(most, settings.unit);
-        let message = format!("`{key}` is not below `most`, {most}");
-        return Err(settings.refuse(key, message, "write less, or raise `most`"));
+        let message = format!("`{key}` is not below `most` ({most})");
+        return Err(settings.refuse(key, message, "write a smaller value, or raise `most`"));
     }
     Ok(DistributionFamily::Pareto { start, shape, most })
 }

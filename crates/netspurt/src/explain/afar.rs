@@ -10,18 +10,18 @@ use super::passed_acks::ReachedBy;
 use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
 impl CapturedDirection {
-    /// The next event that an acknowledgment causes at the sender, and the time at which the effect
-    /// of the event passes the capture. There are two such events: the sender learns of the
-    /// acknowledgment, or has had time to use the window in it. `None` if it is not certain that
-    /// the event has happened by the instant `at`.
+    /// Returns the next event that an acknowledgment causes at the sender. There are two kinds of
+    /// events: the sender learns of the acknowledgment, or it has had time to use the window in the
+    /// acknowledgment. Also returns the time at which the effect of the event passes the capture.
+    /// `None` if it is not certain that the event has happened by the instant `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
 }
 
 impl CapturedConnection {
-    /// Whether, by the instant `at`, an acknowledgment has caused an event at a sender that
-    /// [`let_reach`](Self::let_reach) has not taken yet.
+    /// Whether there is an event that [`let_reach`](Self::let_reach) has not taken yet. Such an
+    /// event happened at a sender by the instant `at`, and an acknowledgment caused it.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar
             && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())

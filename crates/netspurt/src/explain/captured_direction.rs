@@ -64,10 +64,10 @@ impl CapturedDirection {
     }
 
     /// Makes the SYN `packet` the first octet of the direction, under two conditions. Its sequence
-    /// number is not the number of the first octet so far. And only octets of SYNs were sent
-    /// before. Such a SYN comes in two cases. First, a packet of an earlier connection came before
-    /// the SYN-ACK. Second, a second SYN-ACK has another number than the first, because another
-    /// host sent it, or because the host keeps no state.
+    /// number is not the number of the first octet so far. And only octets of SYNs were sent before
+    /// this packet. Such a SYN comes in two cases. First, a packet of an earlier connection came
+    /// before the SYN-ACK. Second, a second SYN-ACK has another number than the first, because
+    /// another host sent it, or because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());
@@ -90,8 +90,8 @@ impl CapturedDirection {
         (retransmissions, take(&mut self.floors), habits)
     }
 
-    /// Whether `packet`, which the receiver of this direction sent, acknowledges octets that no
-    /// packet before it acknowledged.
+    /// Whether `packet` acknowledges octets that no packet before it acknowledged. The receiver of
+    /// this direction sent `packet`.
     pub fn is_acked_by(&self, packet: &impl CapturedTcp) -> bool {
         self.octets.sequence().octet(packet.ack()) > self.octets.una()
     }
@@ -127,9 +127,10 @@ impl Strays {
     }
 }
 
-/// Whether `number` is *far*, which means more than two windows above `base`, and is not near
-/// `last`, the previous far number. If `number` equals `last`, the packet may be a copy, so it does
-/// not count as near. If `number` is far, `last` becomes `number`.
+/// Whether two conditions hold: `number` is *far*, and it is not near `last`. A far number lies
+/// more than two windows above `base`, and `last` is the previous far number. If `number` equals
+/// `last`, the packet may be a copy, so it does not count as near. If `number` is far, `last`
+/// becomes `number`.
 fn is_far(number: u64, base: u64, window: u64, last: &mut u64) -> bool {
     if window == 0 || number <= base + 2 * window {
         return false;

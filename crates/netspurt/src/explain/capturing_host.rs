@@ -13,8 +13,8 @@ use super::Vantage;
 /// also lowers the TTL.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CapturingHost {
-    /// For each side, whether the host may be this side. It may be if it sent a packet of this side
-    /// or received a packet of the other side.
+    /// For each side, whether the host may be this side. It may be this side if it sent a packet of
+    /// this side or received a packet of the other side.
     maybe: [bool; 2],
     /// Whether the host may have forwarded a packet that it sent. A packet was possibly forwarded
     /// if its TTL is not a value with which hosts send packets, or if the TTL was not captured.

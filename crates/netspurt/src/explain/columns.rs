@@ -99,7 +99,7 @@ pub const CONNECTION: (&str, ColumnCell) = ("connection", Count(|row| row.connec
 /// The column with the direction.
 pub const DIRECTION: (&str, ColumnCell) = ("direction", Tag(&DIRECTIONS, |row| row.side as u8));
 
-/// The columns: names, which contain the unit if there is one, and values.
+/// The columns. Each has a name and a value. If the value has a unit, the name contains the unit.
 pub const COLUMNS: &[(&str, ColumnCell)] = &[
     CONNECTION,
     DIRECTION,
@@ -211,7 +211,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// How long the sender waited, and for what, when it had stopped sending.
+    /// What the sender waited for when it had stopped sending, and how long it waited.
     fn stops(&self) -> Stops {
         self.connection.spent.stops(self.side)
     }

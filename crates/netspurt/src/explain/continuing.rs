@@ -19,9 +19,9 @@ use super::{
 };
 
 impl CapturedConnection {
-    /// Whether further segments of `side` may take the shorter path after `segment`, which was
-    /// taken last. They may not take it if `segment` does not end with the highest octet of `side`,
-    /// or if this octet is acknowledged.
+    /// `segment` was taken last. Returns whether further segments of `side` may take the shorter
+    /// path after it. They may not take this path if `segment` does not end with the highest octet
+    /// of `side`, or if this octet is acknowledged.
     fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
         self.directions[side.index()].as_deref().is_some_and(|direction| {
             let highest = direction.octets.sequence().highest();

@@ -149,8 +149,8 @@ impl Latest {
         id != 0 && self.changed > self.kept * 8
     }
 
-    /// Returns the number of segments without copies that are older than the time `within` and that
-    /// no earlier call has counted. A younger segment may still get its copy.
+    /// Returns the number of segments that have no copy, are older than the time `within`, and were
+    /// not counted by an earlier call. A younger segment may still get its copy.
     fn without_copy(&mut self, at: Time, within: Duration) -> u32 {
         let mut alone = std::mem::take(&mut self.removed);
         while let Some(one) = self.packets.get(self.settled)

@@ -136,7 +136,7 @@ impl<'a> RowText<'a> {
         }
     }
 
-    /// Puts the two digits of a number below 100.
+    /// Puts the two digits of a number below 100 before the text.
     #[inline]
     fn pair(self, number: usize) -> Self {
         let Self { room, start } = self;
@@ -147,7 +147,8 @@ impl<'a> RowText<'a> {
         Self { room, start: start - 2 }
     }
 
-    /// Puts a number in decimal digits, faster than the general formatting does.
+    /// Puts the decimal digits of a number before the text. This is faster than the general
+    /// formatting.
     #[inline]
     fn whole(self, mut value: u64) -> Self {
         let mut this = self;
@@ -167,7 +168,7 @@ impl<'a> RowText<'a> {
         }
     }
 
-    /// Puts a number with one digit after the decimal point.
+    /// Puts a number with one digit after the decimal point before the text.
     #[inline]
     fn tenths(self, value: f64) -> Self {
         /// Ten times a number below `LARGE` fits into 64 bits.
@@ -180,9 +181,9 @@ impl<'a> RowText<'a> {
     }
 }
 
-/// Rounds `value`, which must be neither negative nor above 10¹⁸, to the nearest whole number. The
-/// result equals the result of [`f64::round`]. But [`f64::round`] is slower, because it calls a
-/// library if some processors of the target have no instruction for rounding.
+/// Rounds `value` to the nearest whole number. `value` must be from 0 to 10¹⁸. The result equals
+/// the result of [`f64::round`]. But [`f64::round`] is slower, because it calls a library if some
+/// processors of the target have no instruction for rounding.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

@@ -13,9 +13,9 @@ use super::infer::PathTimes;
 ///
 /// The packets of a connection may have another order in the capture than they had on the path.
 /// This happens if the capturing host receives through several queues, or if several captures were
-/// joined. Then an acknowledgment may precede the octets that it acknowledges, or a segment may
-/// precede a segment that its sender sent earlier. As soon as one connection shows such disorder,
-/// [`Reordering`](super::Reordering) puts the packets of all connections back into order.
+/// joined. In such a capture, an acknowledgment may precede the octets that it acknowledges, or a
+/// segment may precede a segment that its sender sent earlier. As soon as one connection shows such
+/// disorder, [`Reordering`](super::Reordering) puts the packets of all connections back into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     found: bool,
@@ -84,20 +84,20 @@ struct LatestNumbers {
     /// acknowledged.
     end: Option<u32>,
     /// The latest gap in this side's octets: the first missing octet, and the number after the last
-    /// missing octet. Then, for the packet that showed the gap: when it was captured, and whether
-    /// it was the peer's acknowledgment.
+    /// missing octet. The last two values are about the packet that showed the gap: when it was
+    /// captured, and whether it was the peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
-    /// The lowest octet that was sent. Then, for the last segment with octets: its IP
-    /// identification, and when it was captured.
+    /// The lowest octet that was sent. The other two values are about the last segment with octets:
+    /// its IP identification, and when it was captured.
     begin: Option<(u32, u16, Time)>,
     /// Whether the side's SYN was captured.
     opened: bool,
 }
 
 impl LatestNumbers {
-    /// Notes that a packet, which was captured at the instant `at`, shows that this side sent the
-    /// octets from octet `from` up to octet `to`. If the packet is an acknowledgment of the peer,
-    /// `from` and `to` are both the acknowledgment number.
+    /// Notes a packet that was captured at the instant `at`. The packet shows that this side sent
+    /// the octets from octet `from` up to octet `to`. If the packet is an acknowledgment of the
+    /// peer, `from` and `to` are both the acknowledgment number.
     #[inline]
     fn note_octets(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);

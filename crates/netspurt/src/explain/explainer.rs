@@ -224,7 +224,7 @@ impl Explainer {
         }
     }
 
-    /// Takes the plain segment between `ends` that `packet` carries in `ip`.
+    /// Takes the plain segment that `packet` carries in `ip`. The connection is between `ends`.
     ///
     /// If there is a transcript, it gets a copy of the segment. A connection processes several
     /// segments together. The choice of these segments must not depend on the transcript, because
@@ -303,9 +303,9 @@ impl Explainer {
         self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
     }
 
-    /// Returns a connection that has ended, and forgets it. `over` says that the capture has ended.
-    /// Then all connections have ended. The connections that ended only for this reason come last,
-    /// in the order of their first packets.
+    /// Returns a connection that has ended, and forgets it. `over` says whether the capture has
+    /// ended. If so, all connections have ended. The connections that ended only for this reason
+    /// come last, in the order of their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         self.next_packed(over).map(PackedConnection::unpack)
     }

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_select_among_retransmissions_that_were_captured_at_one_time() {
+    fn the_first_octet_shows_which_of_several_simultaneous_retransmissions_ended_the_wait() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let again = |ms, left| ExplainedRetransmission { at: at(ms), left, ..Default::default() };
         let all = [again(5, 0), again(7, 0), again(7, 100), again(7, 200), again(9, 0)];
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_follow_linuxs_rule_if_the_syn_is_that_of_linux() {
+    fn timers_follow_the_rule_of_linux_if_linux_sent_the_syn() {
         // The timers in units of 0.1 ms. `order` has the kinds of the options of the SYN.
         let timers = |order| {
             let mut floors = OtherFloors::default();

@@ -37,8 +37,8 @@ pub struct CurrentSegment {
     pub answers_syn: bool,
     /// Whether the segment acknowledges octets that no packet before it acknowledged.
     pub acks_anew: bool,
-    /// Linux stores its send buffer in pieces. The maximum length of a piece, if the sender is
-    /// Linux.
+    /// The maximum length of a piece of the sender's send buffer, if the sender is Linux. Linux
+    /// stores its send buffer in pieces.
     pub piece_bytes_max: u64,
 }
 

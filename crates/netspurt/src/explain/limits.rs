@@ -255,10 +255,10 @@ impl Limits {
         Some(sent.max(self.acked + step))
     }
 
-    /// Whether no repair began, and the first window that passed the capture still has room for
-    /// more than half of the largest window. If no window has passed the capture yet, only the
-    /// repair counts. If the result is true, it does not matter which later acknowledgments the
-    /// sender knows.
+    /// Whether two conditions hold: no repair began, and the first window that passed the capture
+    /// still has room for more than half of the largest window. If no window has passed the capture
+    /// yet, only the repair counts. If the result is true, it does not matter which later
+    /// acknowledgments the sender knows.
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)

@@ -136,9 +136,10 @@ impl<'a> PendingIter<'a> {
 }
 
 impl PendingSegment<'_> {
-    /// The index in the transcript of this segment if `behind` is 0. Otherwise the index of one of
-    /// the segments that continue this segment: `behind` is 1 for the first of them. `None` if
-    /// there is no transcript.
+    /// Returns an index in the transcript. If `behind` is 0, it is the index of this segment.
+    /// Otherwise it is the index of a segment that continues this segment: of the first such
+    /// segment if `behind` is 1, of the second if `behind` is 2, and so on. `None` if there is no
+    /// transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()

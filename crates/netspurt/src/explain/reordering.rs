@@ -82,8 +82,8 @@ impl OrderFields {
 }
 
 impl HeldSegment {
-    /// The plain `segment`, which `side` sent and which was captured at the instant `at`. `place`
-    /// is its index in the transcript.
+    /// Holds the plain `segment`. `side` sent the segment, and it was captured at the instant `at`.
+    /// `place` is its index in the transcript.
     pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
         let fields = OrderFields::of(&segment);
         Self { side, at, segment: EitherSegment::Plain(segment), place, fields }
@@ -226,9 +226,10 @@ fn was_sent_before(
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether the segment `other` acknowledges all octets of the segment `one`, which belongs to
-/// `direction`, and these octets were not seen before. In a capture at the receiver, it is enough
-/// that no acknowledgment number covered all of them before.
+/// Whether the segment `other` acknowledges all octets of the segment `one`, and these octets were
+/// not seen before. In a capture at the receiver, they may have been seen before. There it is
+/// enough that no acknowledgment number covered all of them before. The segment `one` belongs to
+/// `direction`.
 fn is_acknowledged(
     one: &OrderFields,
     other: &OrderFields,
@@ -254,9 +255,9 @@ fn is_acknowledged(
     })
 }
 
-/// Whether the segment `other`, which belongs to the direction `back`, is a retransmission that the
-/// segment `one` may have triggered. Only a capture at the sender of the segment `other` shows
-/// this.
+/// Whether the segment `other` is a retransmission that the segment `one` may have triggered. Only
+/// a capture at the sender of the segment `other` shows this. The segment `other` belongs to the
+/// direction `back`.
 fn triggers(one: &OrderFields, other: &OrderFields, back: Option<&CapturedDirection>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again

@@ -111,9 +111,9 @@ pub struct ExplainedRetransmission {
     /// Whether the original is missing from the capture. In a capture at the receiver: whether the
     /// original of any octet is missing.
     pub original_missing: bool,
-    /// Whether the segment has no timestamp, and IP identifications do not show that it is a later
-    /// transmission. If the capture has no earlier transmission of the octets, this segment may
-    /// itself be the original, which arrived late.
+    /// Whether nothing shows the order of sending: the segment has no timestamp, and IP
+    /// identifications do not show that it is a later transmission. If the capture has no earlier
+    /// transmission of the octets, this segment may itself be the original, which arrived late.
     pub unordered: bool,
     /// Whether the segment has a FIN and no data.
     pub bare_fin: bool,

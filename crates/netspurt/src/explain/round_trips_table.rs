@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_echo_of_a_time_stamp_ends_a_round_trip() {
+    fn the_first_echo_of_a_timestamp_ends_a_round_trip() {
         let mut stamps = AwaitedStamps::default();
         for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
             stamps.sent(at(ms), val);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_are_right_although_time_stamps_and_numbers_wrap() {
+    fn round_trips_are_right_although_timestamps_and_numbers_wrap() {
         let mut stamps = AwaitedStamps::default();
         stamps.sent(at(0), u32::MAX);
         stamps.sent(at(1), 0);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_for_time_stamps_that_are_never_echoed_is_bounded() {
+    fn the_memory_for_timestamps_that_are_never_echoed_is_bounded() {
         let mut stamps = AwaitedStamps::default();
         (0..100_000).for_each(|val| stamps.sent(at(0), val));
         assert_eq!(stamps.values.len(), AwaitedStamps::MOST);

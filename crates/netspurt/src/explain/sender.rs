@@ -340,10 +340,10 @@ impl Sender {
         self.trouble.iter_mut().for_each(|trouble| trouble.gaps.remove(left, right));
     }
 
-    /// Whether `packet`, which a later packet overtook, is a retransmission. It is one if its
-    /// sender had already sent the same or higher octets. `above` is a segment with higher octets,
-    /// and `segs` is the number of full segments from the packet's end to the highest octet.
-    /// `other` compares when the packet and the segment with the same octets were sent.
+    /// A later packet overtook `packet`. Returns whether `packet` is a retransmission. It is one if
+    /// its sender had already sent the same or higher octets. `above` is a segment with higher
+    /// octets, and `segs` is the number of full segments from the packet's end to the highest
+    /// octet. `other` compares when the packet and the segment with the same octets were sent.
     fn is_overtaken_retransmission(
         &self,
         packet: &impl CapturedTcp,
@@ -356,7 +356,7 @@ impl Sender {
             || other == Some(Ordering::Greater)
     }
 
-    /// Whether octets are an overtaken original, because they came soon after higher octets.
+    /// Whether octets came so soon after higher octets that they are an overtaken original.
     /// `behind` is the time since the higher octets. A sender learns that octets are missing only a
     /// round trip after it sent the octets above them. At the receiver (`far`), the limit is close
     /// to one round trip (`round`). Elsewhere the limit is lower, because delays on the rest of the

@@ -337,8 +337,8 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that the last packet, which was captured at the instant `at`, is an ACK without data.
-    /// This ACK acknowledges data of `side`.
+    /// Notes that the last packet is an ACK without data, and acknowledges data of `side`. The
+    /// packet was captured at the instant `at`.
     pub fn acked(&mut self, side: Side, at: Time) {
         let (mut gap, mut waited) = (self.since_data.gap, self.all_sent);
         if let Some(before) = self.since_data.acked.filter(|acks| acks.of == side) {

@@ -176,7 +176,7 @@ fn spelt(stem: &str, direction: &str) -> Text {
     }
 }
 
-/// Writes the heading, which ends in a comma, and the empty line after it.
+/// Writes the heading, and an empty line after it. The heading ends in a comma.
 ///
 /// # Errors
 /// When writing to the output fails.

@@ -1,5 +1,5 @@
-//! Tests that explain whole captures: tables, waits, cut headers, and statistics. The captures are
-//! made up: most tests list their segments.
+//! Tests that explain whole captures. They check tables, waits, statistics, and the notes on cut
+//! headers. The captures are made up, and most tests list their segments.
 
 mod at_receiver;
 mod causes;
@@ -110,7 +110,7 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
 /// The SYN is sent again after 3 s, although its SYN-ACK was captured. The second SYN-ACK answers
 /// the second SYN at once, so it waited for no timer.
 #[test]
-fn a_repeated_syn_waited_for_a_timer_and_its_answer_did_not() {
+fn a_repeated_syn_waited_for_a_timer_but_its_answer_did_not() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
     let ack = Segment { flags: Flags::ACK, seq: 1, ack: 1, ..Segment::default() };
@@ -294,7 +294,7 @@ mod statistics {
     }
 
     #[test]
-    fn full_size_samples_come_from_the_largest_payload() {
+    fn full_size_samples_come_from_segments_with_the_largest_payload() {
         let mut segments = shake([None, None]).to_vec();
         let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
         segments.extend([
@@ -495,7 +495,7 @@ mod statistics {
     /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps of
     /// data are not. The ticks of the sender's clock count from the first captured timestamp.
     #[test]
-    fn the_time_stamp_clock_is_measured_from_the_first_captured_time_stamp() {
+    fn the_clock_of_timestamps_is_measured_from_the_first_captured_timestamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
         let stamped = |seq: u32, ms: u64| {
             let mut segment = data(seq, 10);

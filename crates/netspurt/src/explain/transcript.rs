@@ -183,7 +183,8 @@ impl Transcript {
     }
 }
 
-/// Returns the extent of each direction: the number of a connection and a side select a direction.
+/// Returns the extent of each direction. A direction has the number of its connection and the side
+/// that sends.
 fn extents<'a>(
     packets: impl Iterator<Item = &'a Logged>,
     known: &HashMap<u64, Known>,
@@ -267,9 +268,9 @@ fn sum(direction: &EndedDirection, extent: &Extent, since: &impl Fn(Time) -> Tim
     let mut sum = FlowSum {
         start: extent.start.map(since),
         sent: extent.sent,
-        // This is the number of retransmissions that were explained. The number of segments with
-        // repeated octets may be smaller, because in a capture beside the receiver, a
-        // retransmission may have octets that were not seen before.
+        // This is the number of retransmissions that were explained. In a capture beside the
+        // receiver, a retransmission may have octets that were not seen before. So the number of
+        // segments with repeated octets may be smaller.
         retransmissions: direction.retransmissions.len() as u64,
         // An acknowledged FIN is not data.
         acked_bytes: direction.statistics.stream_bytes().unwrap_or(u64::MAX).min(acked_bytes),

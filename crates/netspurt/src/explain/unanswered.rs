@@ -22,8 +22,8 @@ const WAITS: usize = 3;
 const CONFIDENCE: f32 = 0.9;
 
 /// Finds the retransmissions of timers that back off, and sets their cause. SYNs keep their cause.
-/// The cause of all other retransmissions becomes unknown. In `direction.floors`, keeps only the
-/// waits that ended with a retransmission that a timer is known to have sent.
+/// The cause of all other retransmissions becomes unknown. A wait stays in `direction.floors` only
+/// if it ended with a retransmission that is known to come from a timer.
 pub fn judge_alone(direction: &mut EndedDirection) {
     let all = &mut direction.retransmissions;
     let mut begins = 0;

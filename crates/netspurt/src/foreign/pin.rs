@@ -60,9 +60,9 @@ pub fn has_place(text: &str) -> bool {
     !place.is_empty() && name.starts_with(first) && name.chars().all(word)
 }
 
-/// Pins `text` to the code of its file; returns the pinned text and the pinned name of the file.
-/// `None` if the text does not begin with the name of a file or a module, if the file is not a
-/// `.py` file in `files`, or if the text is pinned to other code.
+/// Pins `text` to the code of its file. Returns the pinned text and the pinned name of the file.
+/// Returns `None` in three cases: `text` does not begin with the name of a file or a module, the
+/// file is not a `.py` file in `files`, or `text` is pinned to other code.
 ///
 /// ```
 /// use netspurt::foreign::{pinned, unpinned};

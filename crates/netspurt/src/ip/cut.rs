@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_791_is_cut_as_printed() {
+    fn the_example_of_rfc_791_gives_the_printed_fragments() {
         // Appendix A, example 2: a datagram with 452 octets of data crosses a link with an MTU of
         // 280. The first fragment has 256 octets, and more follow. The second fragment has 196
         // octets, and its offset is 32 units of eight octets.

@@ -65,7 +65,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn a_datagram_is_complete_after_all_its_fragments_in_any_order() {
+fn a_datagram_is_complete_when_all_its_fragments_have_arrived_in_any_order() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -112,7 +112,7 @@ fn the_timer_runs_from_the_first_arrived_fragment_and_is_not_set_again() {
 }
 
 #[test]
-fn a_fragment_at_the_instant_of_the_timer_begins_another_datagram() {
+fn a_fragment_that_comes_when_the_timer_fires_begins_another_datagram() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     host.push(at(0), 0, parts[0], &mut events);
@@ -122,7 +122,7 @@ fn a_fragment_at_the_instant_of_the_timer_begins_another_datagram() {
 }
 
 #[test]
-fn a_duplicate_fragment_adds_nothing_and_times_out_if_its_datagram_is_complete() {
+fn a_duplicate_fragment_of_a_complete_datagram_waits_in_vain_and_times_out() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     for part in [parts[0], parts[0], parts[1]] {

@@ -7,8 +7,8 @@ pub struct LinkCount {
     pub carried: u64,
     /// The octets of the carried frames, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped because the queue was full, because the queue's algorithm decided so, because
-    /// they were too big, or because of a handover.
+    /// Frames dropped for one of four reasons: the queue was full, the queue's algorithm decided
+    /// so, the frame was too big, or a handover dropped the frame.
     pub dropped: u64,
     /// Frames marked by the queue's algorithm instead of being dropped.
     pub marked: u64,

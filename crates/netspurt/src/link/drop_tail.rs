@@ -47,7 +47,7 @@ impl DropTail {
         self.line.lose(now, transit);
     }
 
-    /// Reports the departures that precede an arrival at the instant `now`; the arrival was
+    /// Reports the departures that precede an arrival at the instant `now`. The arrival was
     /// scheduled at the instant `since`.
     ///
     /// If two events are due at the same instant, the event that was scheduled first happens first,
@@ -76,13 +76,13 @@ impl DropTail {
         }
     }
 
-    /// Processes a frame that enters. On a plain line (see `Line::is_plain`), returns the arrival
-    /// of a frame that was not dropped, and the caller stores this arrival. Otherwise returns
-    /// `None`.
+    /// Processes a frame that enters. If the line is plain (see `Line::is_plain`) and the frame is
+    /// not dropped, returns the frame's arrival at the far end, which the caller stores. Otherwise
+    /// returns `None`.
     ///
-    /// This function and the functions that it calls for every frame are inlined into their
-    /// callers, because calls would take a tenth of the time of a packet-hop (one packet carried
-    /// over one link).
+    /// This function, and the functions that it calls for every frame, are inlined into their
+    /// callers. Calls would take a tenth of the time of a packet-hop (one packet carried over one
+    /// link).
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

@@ -28,8 +28,8 @@ pub struct Pick {
     /// highest number is first in this list.
     nth: Vec<u64>,
     /// Selects packets by their number in the flow. If a number is in the list *n* times, the first
-    /// *n* packets with this number are selected, whatever flows they belong to. A retransmission
-    /// has the number of its original.
+    /// *n* packets with this number are selected, even if they belong to different flows. A
+    /// retransmission has the number of its original.
     packets: Vec<u64>,
     /// For each direction of a flow, its hash and the octets of payload in its largest packet so
     /// far. Packet numbers are computed as if all packets had this payload, except the last packet
@@ -74,7 +74,7 @@ impl Chance {
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963) for losses in bursts. The state may
-/// change at each step; there is one step per frame or per span of time.
+/// change at each step. There is one step per frame or per span of time.
 #[derive(Clone, Debug)]
 struct Bursts {
     /// Whether the present state is the bad state.
@@ -103,8 +103,8 @@ impl Pick {
     }
 
     /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
-    /// the first *n* packets with this number are selected, whatever flows they belong to. A
-    /// retransmission has the number of its original.
+    /// the first *n* packets with this number are selected, even if they belong to different flows.
+    /// A retransmission has the number of its original.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;

@@ -24,7 +24,7 @@ impl Framing {
     pub const SERIAL_8N1: Framing = Framing { overhead_bytes: 0, bits_per_octet: 10 };
 
     /// PPP in HDLC-like framing (RFC 1662 §3.1): flag, address, control, two octets of protocol,
-    /// two of frame check sequence, flag.
+    /// two octets of frame check sequence, flag.
     ///
     /// departs: RFC 1662 §4.2 - no octets are added for transparency, because simulated payload has
     /// no values to escape.

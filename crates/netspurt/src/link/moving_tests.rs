@@ -142,7 +142,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// The frame is on its way from 1000 to 2000 ms, and the handover is at 1500 ms.
 #[test]
-fn a_handover_passes_holds_drops_or_copies_frames_in_flight() {
+fn a_handover_lets_frames_in_flight_pass_or_delays_drops_or_copies_them() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);
@@ -170,7 +170,7 @@ fn frames_above_the_given_length_travel_longer() {
 }
 
 #[test]
-fn losses_match_a_probability_that_changes_with_time_and_a_bit_error_rate() {
+fn losses_match_a_bit_error_rate_and_a_probability_that_changes_with_time() {
     let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
     let fade = Timeline::new(fade, Interpolation::Linear).unwrap();
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));

@@ -48,7 +48,8 @@ impl Serializer {
         self.last = self.line_time(0);
     }
 
-    /// Transmits `size` octets that are ready at the instant `now`; returns the start and the end.
+    /// Transmits `size` octets that are ready at the instant `now`. Returns the start and the end
+    /// of the transmission.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         if let Some(moving) = &mut self.moving {

@@ -82,7 +82,7 @@ fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
 /// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s. A
 /// departure and an arrival coincide if they are at most 2 ns apart.
 #[test]
-fn a_departure_or_arrival_that_was_scheduled_first_happens_first() {
+fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
         let mut link = SingleLink::new(0, modem(), ALL);
         for id in 0..3 {
@@ -139,7 +139,7 @@ fn every_change_of_the_queue_is_reported_in_the_order_of_time() {
 }
 
 #[test]
-fn a_constant_timeline_of_delays_has_the_results_of_a_constant_delay() {
+fn a_constant_timeline_of_delays_gives_the_same_results_as_a_constant_delay() {
     let times: Vec<Time> = (0..200).map(|i| at(i * 37 % 5000)).collect();
     let mut times = times;
     times.sort_unstable();
@@ -241,7 +241,7 @@ fn random_losses_have_the_given_rate_and_bursts_have_the_given_mean_length() {
 }
 
 #[test]
-fn the_length_of_bursts_by_time_does_not_depend_on_the_rate_of_frames() {
+fn if_bursts_change_by_time_their_length_does_not_depend_on_the_rate_of_frames() {
     // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either
     // rate. The next frame after a lost frame is lost with probability 1/21 + 20/21 (1 - 0.05 -
     // 0.0025)^gap_ms.

@@ -128,7 +128,7 @@ impl Link {
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
         if parcel.size_bytes() > self.most_bytes {
-            // The fields are copied, so that no pointer to `when` is passed and `when` can stay in
+            // The fields are copied. So no pointer to `when` is passed, and `when` can stay in
             // registers.
             let Appointment { at, since, by } = when;
             self.take_in_too_big(Appointment { at, since, by }, parcel, transit);

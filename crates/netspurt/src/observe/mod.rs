@@ -1,9 +1,9 @@
 //! TCP observed from its packets alone.
 //!
 //! [`OneWay`] follows one direction of a connection, [`TwoWay`] follows both, and [`Flows`] assigns
-//! packets to connections. All observers, at a host's edge, on a path or in a capture, use this
-//! module to count octets, retransmissions, round trips and rounds. Senders know more than an
-//! observer and keep their own counts.
+//! packets to connections. An observer is at a host's edge, on a path or in a capture. All
+//! observers use this module to count octets, retransmissions, round trips and rounds. Senders know
+//! more than an observer and keep their own counts.
 
 mod acks;
 mod arrivals;

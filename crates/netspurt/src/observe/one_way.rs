@@ -146,9 +146,9 @@ impl<T: Copy> OneWay<T> {
 
     /// Returns the direction in a mode in which it divides outstanding segments. A segment is
     /// divided where a retransmission or a SACK block begins or ends within it, and both parts have
-    /// the times of the segment. In a capture at the sender, one segment may stand for several
-    /// segments on the wire (segmentation offload). Each segment on the wire may be lost, reported
-    /// and retransmitted by itself.
+    /// the times of the segment. In a capture beside the sender, one captured segment may stand for
+    /// several segments on the wire (segmentation offload). Each segment on the wire may be lost,
+    /// reported and retransmitted by itself.
     #[must_use]
     pub fn dividing(self) -> Self {
         Self { divides: true, ..self }

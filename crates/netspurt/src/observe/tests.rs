@@ -94,7 +94,8 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// If SACK reported octets before, their ACK was delayed until the hole below them was filled.
+/// If SACK has already reported octets, their cumulative ACK comes only when the hole below them is
+/// filled, so it does not show the round trip.
 /// Linux marks these octets with `TCPCB_SACKED_ACKED`.
 #[test]
 fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
@@ -140,7 +141,7 @@ fn only_a_retransmission_of_a_whole_segment_replaces_the_stored_value() {
 }
 
 #[test]
-fn a_dividing_direction_divides_a_segment_at_blocks_and_retransmissions() {
+fn a_dividing_direction_divides_segments_where_blocks_and_retransmissions_begin_or_end() {
     let mut way: OneWay = OneWay::new(Sequence::default()).dividing();
     way.sent(at(0), &Segment { len: 1000, ..data(1) }, ());
     let answer = way.answered(at(30), &ack(1, &[(401, 601)]));
@@ -202,7 +203,7 @@ fn the_number_of_followed_segments_is_bounded() {
 }
 
 #[test]
-fn a_connection_without_a_beginning_is_followed_from_either_side() {
+fn a_connection_whose_beginning_was_not_seen_is_followed_from_either_side() {
     let mut seen = TwoWay::default();
     let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
     seen.take(Side::To, at(0), &answer(500, 7000));
@@ -269,7 +270,7 @@ fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing 
 }
 
 #[test]
-fn packets_between_two_ends_are_one_connection_until_another_syn() {
+fn packets_between_two_ends_are_one_connection_until_another_syn_comes() {
     let mut flows: Flows<()> = Flows::new(Lifetimes::default());
     let both = Flags::SYN.with(Flags::ACK);
     let mut of = |packet: &Passing| {
@@ -296,7 +297,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
 
 /// A host may answer the first SYN with a reset, and take the second.
 #[test]
-fn a_connection_whose_syn_is_sent_again_after_a_reset_is_open() {
+fn if_a_syn_is_sent_again_after_a_reset_its_connection_is_open() {
     let both = Flags::SYN.with(Flags::ACK);
     let mut flows: Flows<()> = Flows::new(Lifetimes::default());
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
@@ -322,7 +323,7 @@ fn a_connection_goes_on_after_a_reset_without_effect() {
     // After the reset of one side, the other side's segments may still be on their way.
     assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
     assert_eq!(of(passing(606, 80, 4000, Flags::ACK, (1 << 29) + 1000)), 0);
-    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "far, after the end");
+    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "a far number after the end");
 }
 
 /// The captured packets may lack the SYN of the second connection between two ends.
@@ -340,9 +341,9 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     assert_eq!(of(passing(4, 80, 4000, fin, 1 << 29)), 1);
     assert_eq!(of(passing(5, 80, 4000, Flags::ACK, 0)), 1, "still open");
     assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
-    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "near");
+    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "a near number");
     assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
-    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "far, after the end");
+    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "a far number after the end");
 }
 
 /// RFC 9293 §3.5 describes a connection that both ends open at the same time.
@@ -367,7 +368,7 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
     let fin = Flags::FIN.with(Flags::ACK);
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     assert_eq!(of(passing(0, 1, 2, Flags::ACK, 0)), 0);
-    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but alive");
+    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but not retired");
     assert_eq!(of(passing(1200, 2, 1, fin, 0)), 0, "half closed, idle");
     assert_eq!(of(passing(1201, 1, 2, fin, 0)), 0);
     assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "closed");
@@ -462,7 +463,7 @@ proptest! {
     /// For any packets, the outstanding segments are in order and end above the acknowledged
     /// octets.
     #[test]
-    fn any_segments_leave_the_state_consistent(
+    fn the_state_stays_consistent_after_any_segments(
         segments in prop::collection::vec(
             (any::<bool>(), 0_u32..400, 0_u16..60, 0_u32..400, any::<u8>(), 0_u32..400), 0..120
         ),

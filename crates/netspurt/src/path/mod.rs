@@ -38,8 +38,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The gates at which packets may leave the path: the ends on the kernel's TCP, and both ends
-    /// of each flow of programs in which a packet was sent.
+    /// The gates at which packets may leave the path. These are the ends on the kernel's TCP and,
+    /// for each flow of programs in which a packet was sent, both ends of the flow.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,

@@ -28,7 +28,7 @@ impl KernelProfile {
 /// The configuration of the kernel's TCP at one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelTcp {
-    /// The profile from which the other values come, unless a scenario sets them.
+    /// The profile that gives every value that a scenario does not set.
     pub profile: KernelProfile,
     /// The initial cwnd, in segments.
     pub initial_window_segs: u32,

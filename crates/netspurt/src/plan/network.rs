@@ -23,15 +23,15 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// One end of the packets between two hosts that use the kernel's TCP. These are the packets of
-    /// one connection, or the packets that belong to no connection. The hosts run programs, or the
-    /// connections of a population.
+    /// One of the two ends for the packets between two hosts that use the kernel's TCP. These are
+    /// the packets of one connection, or the packets that belong to no connection. The hosts run
+    /// programs, or the connections of a population.
     Programs(ProgramsEnd),
 }
 
-/// One end of the packets between two hosts that use the kernel's TCP. The hosts run programs, or
-/// the connections of a population. The first pair of ends is for packets that belong to no
-/// connection. Each other pair is for one connection.
+/// One of the two ends for the packets between two hosts that use the kernel's TCP. The hosts run
+/// programs, or the connections of a population. The first pair of ends is for packets that belong
+/// to no connection. Each other pair is for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.

@@ -28,8 +28,8 @@ pub struct Simulation {
 /// `most`.
 pub fn too_many_rows(most: u64, now: Time) -> String {
     format!(
-        "record.rows: more than {most} rows were recorded by {now}; raise the bound, record fewer \
-         tables (`record.tables`), or spy on fewer nodes (`record.spy`)"
+        "record.rows: more than {most} rows were recorded up to {now}; raise the bound, record \
+         fewer tables (`record.tables`), or spy on fewer nodes (`record.spy`)"
     )
 }
 

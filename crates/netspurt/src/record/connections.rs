@@ -34,7 +34,8 @@ pub struct ConnectionSum {
     /// The time from the first SYN until the opener had read all replies. The value is `None` if
     /// the opener did not read all replies, or if there are no replies.
     pub response: Option<Duration>,
-    /// The results of each end as a sender; the opener (the end that sent the first SYN) is first.
+    /// The results of each end as a sender. The opener (the end that sent the first SYN) comes
+    /// first.
     pub ends: [FlowSum; 2],
 }
 
@@ -93,7 +94,7 @@ struct PopulationSum {
 }
 
 /// The distribution of spans of one kind, for example the durations of connections. A span is open
-/// if the run ended before the span.
+/// if it had not ended when the run ended.
 #[derive(Clone, Debug)]
 struct Spans {
     /// The spans that ended, in nanoseconds, to a precision of 1 in 1000.
@@ -117,8 +118,8 @@ pub struct PopulationSums {
     rows: Option<Vec<ConnectionOutcome>>,
 }
 
-/// The quantiles in the table `populations`. Each has the numerator and the denominator of its
-/// share, and the end of its column's name.
+/// The quantiles in the table `populations`. Each quantile has the numerator and the denominator of
+/// its share, and the last part of its column's name.
 const QUANTILES: [(u64, u64, &str); 5] =
     [(1, 2, "p50"), (3, 4, "p75"), (9, 10, "p90"), (99, 100, "p99"), (999, 1000, "p999")];
 

@@ -184,8 +184,9 @@ impl Names {
         Column::new(name, Data::Text { codes, texts })
     }
 
-    /// Returns the ends that have a row in summaries: the end that opens each single TCP flow. If
-    /// the other end also writes, it comes next. Populations are left out.
+    /// Returns the ends that have a row in summaries. For each single TCP flow, these are the end
+    /// that opens the flow and, if the other end also writes, this other end. Populations are left
+    /// out.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
         let tcp = (0..).map(FlowId).zip(self.flows.iter());
         let tcp = tcp.filter(|(_, flow)| !flow.echo_probes && !flow.population);

@@ -1,5 +1,6 @@
-//! Lists that take little memory: whole numbers, and for each row whether its value exists. Columns
-//! of tables can be stored in this way.
+//! Two kinds of lists that take little memory. A list of the first kind has whole numbers. A list
+//! of the second kind says, for each row of a column, whether the row has a value. Columns of
+//! tables can be stored in this way.
 
 /// Whole numbers, in order. Each of them takes as many octets as the largest one needs: none (if
 /// all are zero), one, two, four or eight. A signed number is stored as its 64 bits, so a negative
@@ -26,7 +27,7 @@ pub enum StoredNumbers {
     Zeros {
         /// How many zeros there are.
         count: usize,
-        /// How many numbers get room when a number above zero is added.
+        /// For how many numbers memory is reserved when a number above zero is added.
         room: usize,
     },
     /// Numbers of one octet each.
@@ -190,7 +191,7 @@ impl FromIterator<u64> for NarrowNumbers {
     }
 }
 
-/// For each row of a column, whether its value exists, in one bit.
+/// For each row of a column, one bit that says whether the row has a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Existence {
     words: Vec<u64>,
@@ -214,7 +215,7 @@ impl Existence {
         self.rows += 1;
     }
 
-    /// For each row, whether its value exists.
+    /// For each row, whether it has a value.
     pub fn iter(&self) -> impl Iterator<Item = bool> {
         (0..self.rows).map(|row| self.words[row / 64] >> (row % 64) & 1 == 1)
     }

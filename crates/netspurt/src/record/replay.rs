@@ -11,7 +11,7 @@ use crate::units::Duration;
 use super::names::nanos;
 use super::table::{Column, Data, Table};
 
-/// The results of an algorithm replayed on a recording.
+/// The results of a replay of one algorithm on a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedAlgorithm<'a> {
     /// The text form of the algorithm, with its constants.

@@ -175,7 +175,7 @@ fn sequence_numbers_in_the_table_do_not_wrap_at_four_gigabytes() {
 }
 
 #[test]
-fn timestamps_ecn_and_options_of_syns_have_columns() {
+fn timestamps_and_ecn_and_the_options_of_syns_have_columns() {
     let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
     syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
     let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };
@@ -416,7 +416,7 @@ fn file_of(table: &Table) -> Vec<u8> {
 proptest! {
     /// The numbers have one to eight octets, and some are negative or absent.
     #[test]
-    fn a_narrow_column_has_the_same_file_digest_and_rows_as_the_wide_column(
+    fn a_narrow_column_has_the_same_file_and_the_same_digest_and_rows_as_the_wide_column(
         rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
         picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {

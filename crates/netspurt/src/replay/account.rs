@@ -114,10 +114,10 @@ impl Account {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean over all necessary timeouts. If there are none,
-    /// the result is NaN. The value of a timeout is the wait divided by the delay of the last
-    /// answered probe before the lost probe. A timeout counts as zero if no probe was answered
-    /// before, or if this delay is zero.
+    /// Allman and Paxson's normalised W: the mean of a value over all necessary timeouts. The value
+    /// of a timeout is the wait divided by the delay of the last answered probe before the lost
+    /// probe. The value is zero if no probe was answered before, or if this delay is zero. Without
+    /// necessary timeouts, the result is NaN.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

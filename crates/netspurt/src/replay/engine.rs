@@ -67,14 +67,14 @@ pub enum ReplayError {
     Empty(String),
     /// The delays of the recording are the output of a filter.
     #[error(
-        "{0} holds smoothed round trips, a filter's output and not samples: a replay on them would \
-         judge the filter; record single delays instead, as ping does"
+        "{0}: the recording holds smoothed round trips, a filter's output and not samples, so a \
+         replay would judge the filter; record single delays instead, as ping does"
     )]
     Smoothed(String),
     /// The recording has no times of sending, so the order of replies and probes is unknown.
     #[error(
-        "{0} does not say when its probes left, so the order of arrival is unknown; give the time \
-         between probes, as in `--interval 1s`, or replay with `--order sequence`"
+        "{0}: the recording does not say when its probes left, so the order of arrival is unknown; \
+         give the time between probes, as in `--interval 1s`, or replay with `--order sequence`"
     )]
     Timeless(String),
 }

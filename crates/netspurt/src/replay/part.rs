@@ -47,7 +47,7 @@ pub struct PartSums {
 
 impl PartSums {
     /// Adds up the probes with the numbers in `part`. `waits` has the timer of each probe of the
-    /// recording. `learnt_from` is the number of the first probe that left when a delay was known.
+    /// recording. `learnt_from` is the number of the first probe that left after a delay was known.
     ///
     /// # Panics
     /// If `part` is not within the recording, or `waits` is shorter than the recording.

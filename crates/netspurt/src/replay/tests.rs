@@ -101,7 +101,7 @@ fn a_reply_that_arrives_when_a_probe_leaves_is_processed_before_the_probe() {
 }
 
 #[test]
-fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() {
+fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample_arrives() {
     let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
@@ -159,7 +159,7 @@ fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
+fn the_error_for_a_recording_that_cannot_be_replayed_says_why() {
     let mut delays = recording(&[]);
     let run = |delays: &Delays, how: Replay| {
         how.run(delays, &mut Mills::new(MillsConfig::default()), |_| ()).unwrap_err().to_string()
@@ -196,7 +196,7 @@ fn a_timer_follows_a_step_of_the_delay_as_fast_as_its_gains_imply() {
 
 proptest! {
     #[test]
-    fn every_probe_is_judged_once_in_order_by_every_algorithm(
+    fn every_algorithm_judges_every_probe_once_and_in_order(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..60),
         learns_timeouts in any::<bool>(),
     ) {

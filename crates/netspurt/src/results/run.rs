@@ -32,8 +32,8 @@ pub struct EndedRun {
     pub echo_probes: Vec<EchoProbeSum>,
     /// The requests of each flow, with the number of the flow.
     pub requests: Vec<(u32, Vec<Exchange>)>,
-    /// The sums of populations; may be `None` if the run has no populations. A population is many
-    /// connections of one kind.
+    /// The sums of populations. The value may be `None` if the run has no populations. A population
+    /// is many connections of one kind.
     pub populations: Option<PopulationSums>,
     /// The first flow that belongs to programs, which the user runs on the emulated path of a live
     /// run. All later flows also belong to programs. Programs choose their own ports.

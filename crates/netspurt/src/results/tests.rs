@@ -88,7 +88,7 @@ fn a_run_has_the_tables_that_its_flows_and_events_need() {
 
 /// A shadow is a timer algorithm that gets the samples of a run, but does not influence the run.
 #[test]
-fn shadows_follow_the_recorded_tables_and_additional_tables_come_last() {
+fn the_table_shadows_comes_after_the_recorded_tables_and_before_additional_tables() {
     let shadows = vec![EstimatorConfig::parse("rfc6298").unwrap()];
     let more = vec![Table::new("arrivals", vec![Column::new("t_ns", Data::I64(vec![1]))])];
     let run = EndedRun { shadows, more, ..ended(vec![flow("f", false, false)]) };
@@ -119,7 +119,7 @@ fn flows_of_programs_have_no_requests_and_no_addresses_from_the_scenario() {
 }
 
 #[test]
-fn contents_list_rows_files_and_addresses() {
+fn the_contents_of_a_run_have_its_rows_files_and_addresses() {
     let flows = vec![flow("f", false, false), flow("p", false, true)];
     let contents = ended(flows).finish().contents();
     assert_eq!(contents.stop_ns, 2_000_000_000);

@@ -58,8 +58,8 @@ impl FromStr for Ratio {
 const DECIMALS: u64 = 1_000_000_000;
 
 impl fmt::Display for Ratio {
-    /// Writes a whole number without a denominator, and a ratio whose denominator is a power of two
-    /// as a fraction. Any other ratio is written as a decimal if nine decimals are enough for its
+    /// Writes a whole number without a denominator. Writes a ratio as a fraction if its denominator
+    /// is a power of two. Writes any other ratio as a decimal if nine decimals are enough for its
     /// exact value, and otherwise as a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { num, den } = *self;
@@ -236,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_a_ratio_panic(text in "[0-9./ -]{0,24}|.{0,8}") {
+        fn no_text_makes_the_parser_of_ratios_panic(text in "[0-9./ -]{0,24}|.{0,8}") {
             let _ = text.parse::<Ratio>();
         }
 

@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(floored.rto(), min);
     }
 
-    /// The factors are 1, 2, 4, 8, 16, 32, 64 and then always 64; the timer is at most 128 ticks.
+    /// The factors are 1, 2, 4, 8, 16, 32, 64 and then always 64. The timer is at most 128 ticks.
     #[test]
     fn the_factors_come_from_a_table_that_ends_at_64() {
         let mut timer = after(&[0, 0, 0, 0]);

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn by_length_changes_no_timer_while_all_lengths_are_equal_or_unknown() {
+    fn the_option_by_length_changes_no_timer_while_all_lengths_are_equal_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
             let mut by_length = by_length();

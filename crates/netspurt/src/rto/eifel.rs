@@ -57,8 +57,8 @@ impl Keys for EifelConfig {
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
-/// The paper itself was not available. The rules are those of two programs that others published,
-/// and of RFC 7765 §1.
+/// The paper itself was not available. The rules come from two programs that other people
+/// published, and from RFC 7765 §1.
 ///
 /// ```
 /// use netspurt::rto::{Eifel, EifelConfig, RtoEstimator};
@@ -192,13 +192,13 @@ mod tests {
     }
 
     /// By hand, in milliseconds, with a gain of 1/3 and samples of 90, 180, 60 and 130. After the
-    /// first sample SRTT is 90, RTTVAR is 45 and the timer 90 + 135. At the second sample, Δ = 90
-    /// is above 45, so RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer 120 + 180. At
-    /// the third sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer is
-    /// 100 + 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667, SRTT is
-    /// 100 + 10 = 110 and the timer is 110 + 170.
+    /// first sample, SRTT is 90, RTTVAR is 45 and the timer is 90 + 135. At the second sample, Δ =
+    /// 90 is above 45, so RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer is 120 +
+    /// 180. At the third sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer
+    /// is 100 + 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667,
+    /// SRTT is 100 + 10 = 110 and the timer is 110 + 170.
     #[test]
-    fn a_fall_moves_only_the_mean_and_a_rise_also_the_variation() {
+    fn a_fall_moves_only_the_mean_and_a_rise_moves_the_mean_and_the_variation() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
         assert_eq!(micros(&after(&[90, 180])), (120_000, 60_000, 300_000));
         assert_eq!(micros(&after(&[90, 180, 60])), (100_000, 60_000, 280_000));
@@ -207,8 +207,8 @@ mod tests {
 
     /// By hand, in milliseconds, for samples of 90 and 180. If ten segments are outstanding and
     /// each is timed, the gain g is 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is 90 + 9 = 99 and the
-    /// timer 99 + 495. If only every second segment is echoed, g is 1/5, RTTVAR is 45 + 9 = 54,
-    /// SRTT is 90 + 18 = 108 and the timer 108 + 270.
+    /// timer is 99 + 495. If only every second segment is echoed, g is 1/5, RTTVAR is 45 + 9 = 54,
+    /// SRTT is 90 + 18 = 108 and the timer is 108 + 270.
     #[test]
     fn the_gain_is_one_divided_by_the_samples_of_a_flight() {
         for (source, expected) in [

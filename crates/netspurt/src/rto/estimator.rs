@@ -100,8 +100,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Sets the timer back to its value before the backoff. By default, this does nothing, which
-    /// suits an algorithm without a backoff, and an algorithm whose backoff only a sample ends.
+    /// Sets the timer back to its value before the backoff. By default, this does nothing. The
+    /// default suits an algorithm without a backoff, and an algorithm whose backoff only a sample
+    /// ends.
     fn end_backoff(&mut self) {}
 
     /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. The

@@ -288,7 +288,7 @@ mod tests {
     /// they are 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 ·
     /// 5.4244 = 167.7847.
     #[test]
-    fn weights_fall_with_the_loss_and_are_shared() {
+    fn weights_fall_with_the_loss_and_a_part_of_all_weights_is_shared() {
         let mut timer = two();
         let near = |(srtt, rttvar): (u64, u64), expected: (u64, u64)| {
             assert!(srtt.abs_diff(expected.0) <= 1, "{srtt} µs");

@@ -232,7 +232,7 @@ mod tests {
     /// By hand, in ticks: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added
     /// once to each doubled timer, which gives timers of 800, 1400, 2600 and so on.
     #[test]
-    fn the_slop_is_added_after_the_factor() {
+    fn the_slop_is_added_after_the_backoff_factor_is_applied() {
         let mut timer = after(&[99]);
         let ticks: Vec<u64> = (0..4).map(|_| time_out(&mut timer, TimeoutKind::Rto)).collect();
         assert_eq!(ticks, [800, 1400, 2600, 5000]);

@@ -332,7 +332,7 @@ pub struct EstimatorError {
     pub value: String,
     /// The mistake.
     pub message: String,
-    /// The fix, for example the nearest known name or a valid value.
+    /// The fix, for example the most similar known name or a valid value.
     pub fix: String,
 }
 

@@ -1,6 +1,6 @@
-//! The retransmission timer of Linux 6. The timer is srtt + rttvar. srtt is the smoothed mean of
-//! the round trips, and rttvar is a measure of their deviation. rttvar rises immediately, and falls
-//! only at the end of a round trip.
+//! The retransmission timer of Linux 6. The timer is srtt + rttvar. In this sum, srtt is the
+//! smoothed mean of the round trips, and rttvar is a measure of their deviation. The value of
+//! rttvar rises immediately, and falls only at the end of a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -373,7 +373,7 @@ mod tests {
     /// 100 000 - 200 000, is negative, so all of it counts. mdev becomes 700 000; mdev_max and
     /// rttvar do not change. The timer is 387 500 + 800 000.
     #[test]
-    fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {
+    fn a_small_fall_lowers_the_deviation_as_much_as_a_small_rise_does() {
         let timer = after(&[(400_000, 0), (300_000, 0)]);
         assert_eq!(fields(&timer), (3_100_000, 700_000, 800_000, 800_000));
         assert_eq!(micros(&timer), 1_187_500);
@@ -445,7 +445,7 @@ mod tests {
     /// only if the handshake gave no sample. On the path of RFC 2416 the handshake takes 425.3 ms,
     /// and the first timer is three times as long as the handshake (1.276 s measured).
     #[test]
-    fn the_handshakes_sample_or_three_seconds_set_the_first_timer() {
+    fn the_first_timer_for_data_comes_from_the_handshakes_sample_or_is_three_seconds() {
         let mut timer = after(&[]);
         (0..6).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Syn));
         timer.on_handshake(&RttSample { ambiguous: true, ..sample(425_300, 0) });
@@ -487,7 +487,7 @@ mod tests {
     /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
     /// therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
-    fn a_short_path_has_the_gaps_measured_on_linux_with_jiffies_of_4_ms() {
+    fn on_a_short_path_the_gaps_are_those_measured_on_linux_with_jiffies_of_4_ms() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

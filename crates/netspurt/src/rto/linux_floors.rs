@@ -41,7 +41,7 @@ pub struct LinuxFloors<const N: usize> {
 }
 
 impl<const N: usize> LinuxFloors<N> {
-    /// The values after `sample`. The argument `before` has the values before the sample; it is
+    /// The values after `sample`. The argument `before` has the values before the sample, or is
     /// `None` for the first sample. `floors` are the minimums.
     pub fn sampled(before: Option<Self>, sample: &RttSample, floors: &[Duration; N]) -> Self {
         let (rtt, round) = (sample.rtt.whole_units(MICROSECOND), sample.round);
@@ -81,7 +81,7 @@ mod tests {
     use crate::rto::{Linux, LinuxConfig, RtoEstimator as _};
 
     #[test]
-    fn each_floor_has_the_rttvar_of_a_linux_timer_with_this_minimum() {
+    fn for_each_floor_rttvar_equals_that_of_a_linux_timer_with_this_minimum() {
         let floors = [1, 10, 20, 40, 100, 200].map(Duration::from_millis);
         let mut timers = floors
             .map(|floor| Linux::new(LinuxConfig { rto_min: floor, ..LinuxConfig::default() }));

@@ -37,7 +37,7 @@ packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
     /// The values after a sample of `rtt`, with the gains 1/8 and 1/4 (RFC 6298 §2.3). The argument
-    /// `before` has the values before the sample; it is `None` for the first sample.
+    /// `before` has the values before the sample, or is `None` for the first sample.
     #[inline]
     pub fn sampled(before: Option<Self>, rtt: Duration) -> Self {
         const ALPHA: Ratio = Ratio::new(1, 8);

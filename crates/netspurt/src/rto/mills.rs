@@ -72,8 +72,8 @@ impl Keys for MillsConfig {
 }
 
 impl MillsConfig {
-    /// The constants to which RFC 889 §3.3 compares its proposal: the weight 7/8 for samples above
-    /// and below the estimate.
+    /// The constants with which RFC 889 §3.3 compares its proposal: the weight is 7/8 for samples
+    /// above and below the estimate.
     pub fn single_gain() -> Self {
         Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
     }
@@ -231,7 +231,7 @@ mod tests {
     /// of 875 + 250 = 1125, and a sample of 250 then gives 984.375 + 31.25 = 1015.625. The timer is
     /// twice the estimate.
     #[test]
-    fn the_single_gain_moves_by_an_eighth_up_and_down() {
+    fn with_a_single_gain_the_estimate_rises_and_falls_by_an_eighth() {
         let mut timer = started(MillsConfig::single_gain());
         timer.on_sample(&sample(ms(2000)));
         assert_eq!(timer.rto(), ms(2250));

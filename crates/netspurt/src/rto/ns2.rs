@@ -62,7 +62,8 @@ impl Keys for Ns2Config {
 /// ends a backoff, with or without a sample. A sample of an echoed timestamp does not end a
 /// backoff. Second, if the factor of the backoff is above 8 after a timeout, a quarter of srtt is
 /// added to rttvar, and srtt is set to zero. The next sample then counts as the first: it sets srtt
-/// and rttvar anew. ns-2 does not detect spurious timeouts; in netspurt they end a backoff.
+/// and rttvar anew. The original ns-2 does not detect spurious timeouts. In netspurt, a spurious
+/// timeout ends a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_the_mean_and_four_variations_and_timeouts_double_it() {
+    fn the_timer_is_the_mean_plus_four_variations_and_doubles_at_each_timeout() {
         let ms = Duration::from_millis;
         assert_eq!(after(Ns3Config::default(), &[]).rto(), ms(1001));
         assert_eq!(after(Ns3Config::default(), &[100_000_000]).rto(), ms(1000));

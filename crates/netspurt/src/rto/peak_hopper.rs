@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_stays_two_ticks_above_the_last_two_samples() {
+    fn the_timer_is_at_least_two_ticks_above_each_of_the_last_two_samples() {
         assert_eq!(after(&[100; 400]).rto(), ms(102));
         let last = after(&[[100; 400].as_slice(), &[50]].concat());
         assert_eq!(last.rto(), ms(102));

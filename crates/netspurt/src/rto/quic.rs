@@ -55,9 +55,10 @@ impl Keys for QuicConfig {
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
 /// min_rtt (§5.3). Once the handshake is complete, a reported delay above max_ack_delay counts as
-/// max_ack_delay. The RFC has this rule only once the handshake is confirmed. Until the handshake
-/// is complete, max_ack_delay is not added to the timer, because handshake packets are acknowledged
-/// immediately. So the timer of a new connection is three times the initial round trip: 999 ms.
+/// max_ack_delay. The RFC applies this rule later, once the handshake is confirmed. Until the
+/// handshake is complete, max_ack_delay is not added to the timer, because handshake packets are
+/// acknowledged immediately. So the timer of a new connection is three times the initial round
+/// trip: 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP. The RFC's
 /// §5.3 updates the smoothed value first. Any acknowledgment that makes progress ends the backoff
@@ -219,7 +220,7 @@ mod tests {
     /// RFC 9002 §5.3: once the handshake is confirmed, a reported delay above max_ack_delay counts
     /// as max_ack_delay. Before that, it counts in full.
     #[test]
-    fn a_reported_delay_after_the_handshake_counts_as_at_most_max_ack_delay() {
+    fn after_the_handshake_a_reported_delay_above_the_maximum_counts_as_the_maximum() {
         let mut data = after(&[(100, 0)]);
         data.on_sample(&sample(200, 80));
         let mut same = after(&[(100, 0)]);
@@ -235,9 +236,9 @@ mod tests {
         assert!(early.handshake_done);
     }
 
-    /// RFC 9002 §6.2.2: with an initial round trip of 333 ms the first timer is about a second.
-    /// §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress ends the
-    /// backoff.
+    /// RFC 9002 §6.2.2: with an initial round trip of 333 ms, the first timer is about a second.
+    /// RFC 9002 §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress
+    /// ends the backoff.
     #[test]
     fn timeouts_double_the_timer_until_an_acknowledgment_makes_progress() {
         let mut timer = Quic::new(QuicConfig::default());
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_samples_give_a_timer_of_mean_granularity_and_max_ack_delay() {
+    fn after_steady_samples_the_timer_is_the_mean_plus_the_granularity_plus_the_maximum_delay() {
         let timer = after(&[(40, 0); 200]);
         assert_eq!(timer.rto(), ms(40 + 1 + 25));
     }

@@ -315,7 +315,7 @@ mod tests {
     /// §5.5: a timeout doubles the timer. §3 (Karn): an ambiguous sample is ignored. The note to
     /// §5: the timer computed from an unambiguous sample replaces the doubled timer.
     #[test]
-    fn the_backoff_stays_until_an_unambiguous_sample() {
+    fn the_backoff_stays_until_an_unambiguous_sample_arrives() {
         let mut timer = after(Rfc6298Config::default(), &[600]);
         assert_eq!(timer.rto(), ms(1800));
         time_out(&mut timer, &[TimeoutKind::Rto, TimeoutKind::Probe, TimeoutKind::Rto]);

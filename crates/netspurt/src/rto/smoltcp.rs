@@ -53,8 +53,8 @@ impl Keys for SmoltcpConfig {
 /// rounded down to milliseconds, but later means and variations are rounded up. A timeout doubles
 /// the last timer and does not compute it from the estimate again. After `forget_after` timeouts in
 /// a row, by default three, the next sample counts as the first: it sets the mean and the variation
-/// anew. After an unambiguous sample, the timer is computed from the estimate again. netspurt also
-/// computes the timer again after a spurious timeout. smoltcp itself does not detect spurious
+/// anew. After an unambiguous sample, the timer is computed from the estimate again. In netspurt,
+/// this also happens after a spurious timeout. The original smoltcp does not detect spurious
 /// timeouts.
 ///
 /// ```
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_the_mean_and_four_variations_or_the_margin_within_its_bounds() {
+    fn the_timer_is_the_mean_plus_four_variations_or_the_margin_and_stays_within_its_bounds() {
         let old = SmoltcpConfig { min: MS * 10, max: MS * 10_000, ..SmoltcpConfig::default() };
         assert_eq!(after(old, &[101, 180, 60]).rto(), MS * (105 + 4 * 57));
         assert_eq!(after(old, &[0; 30]).rto(), MS * 10);

@@ -233,10 +233,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696 ms. illumos counts the sum of
-    /// these three doubled timers, 18.7 s, as the wait. So at the next timeout the mean and its
-    /// quarter are added to the four deviations, 775 + 450 + 112, and the timer doubles to 21392
-    /// ms. The next sample replaces the mean.
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696 ms. The sum of these three
+    /// doubled timers is 18.7 s, and illumos counts this sum as the wait. So at the next timeout,
+    /// the mean and its quarter are added to the four deviations (775 + 450 + 112), and the timer
+    /// doubles to 21392 ms. The next sample replaces the mean.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

@@ -113,7 +113,7 @@ impl EstimatorConfig {
         Ok((config, given))
     }
 
-    /// The foreign timer that `text` names; `name` is the beginning of the text.
+    /// The foreign timer that `text` names. The argument `name` is the beginning of the text.
     fn foreign(name: &str, text: &str) -> Result<Self, EstimatorError> {
         match FOREIGN_TIMERS.find(text.trim()) {
             Some(Ok(timer)) => Ok(Self::Foreign(ForeignConfig::of(timer))),
@@ -156,8 +156,8 @@ impl EstimatorConfig {
         self
     }
 
-    /// All constants as texts, each with its key. A text of the algorithm's name and all these
-    /// settings reads as the same timer.
+    /// All constants as texts, each with its key. If a text has the algorithm's name and all these
+    /// settings, it reads as the same timer.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
@@ -474,7 +474,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn settings_and_the_shortest_text_read_as_the_same_timer(
+        fn a_text_of_all_settings_and_the_shortest_text_read_as_the_same_timer(
             index in 0..EstimatorConfig::NAMES.len(),
             rng in any::<()>().prop_perturb(|(), rng| rng),
         ) {

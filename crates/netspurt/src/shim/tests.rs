@@ -1,6 +1,6 @@
 //! Tests of the shim, a retransmission timer at a host's edge. Its timer is an algorithm such as
-//! RFC 6298, or Super Fast Retransmit (`sfr`), which stops when a given number of octets, the
-//! cutout, is acknowledged.
+//! RFC 6298, or Super Fast Retransmit (`sfr`). Super Fast Retransmit stops when a given number of
+//! octets is acknowledged. This number is called the cutout.
 
 use super::*;
 use crate::ids::EndId;
@@ -41,7 +41,7 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_round_trips_and_retransmits_once_until_new_data() {
+fn super_fast_waits_three_round_trips_and_retransmits_only_once_until_new_data_is_sent() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
@@ -80,7 +80,7 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
 }
 
 #[test]
-fn an_ambiguous_ack_leaves_a_doubled_rfc_6298_timer_doubled() {
+fn after_an_ambiguous_ack_a_doubled_rfc_6298_timer_stays_doubled() {
     // After one sample of 20 ms, the timer is 20 + 4 · 10 = 60 ms.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));

@@ -131,9 +131,9 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Removes and returns the hosts of a flow if the function `idle` returns true for both. The
-    /// flow's slot becomes free as soon as the event queue has no entry of the flow's ends. An old
-    /// entry could otherwise wake the next flow in this slot.
+    /// Removes and returns the hosts of a flow if the function `idle` returns true for both hosts.
+    /// The flow's slot becomes free as soon as the event queue has no entry of the flow's ends. An
+    /// old entry could otherwise wake the next flow in this slot.
     #[inline(never)]
     pub(super) fn retire_if_idle(
         &mut self,

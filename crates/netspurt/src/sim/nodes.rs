@@ -42,8 +42,9 @@ impl Nodes {
     /// Makes a node that is in no list yet, and returns its place.
     ///
     /// The fields are written directly to the node's place. A node is not built elsewhere and then
-    /// copied. The wide loads of the copy would wait for the narrow stores that built the node, and
-    /// this would take a twelfth of the time of a packet-hop (one packet carried over one link).
+    /// copied, because the wide loads of the copy would wait for the narrow stores that built the
+    /// node. This wait would take a twelfth of the time of a packet-hop (one packet carried over
+    /// one link).
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {

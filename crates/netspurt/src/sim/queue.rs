@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_appointment_at_the_last_instant_comes_out() {
+    fn an_appointment_at_the_last_instant_comes_out_of_the_queue() {
         let mut queue = EventQueue::new();
         queue.push(when(u64::MAX - 1, 0, 0), 1);
         queue.push(when(1, 0, 0), 2);

@@ -90,9 +90,9 @@ pub struct Routes {
 /// How a node forwards frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Onwards {
-    /// The only link of a node without a table; `NO_LINK` if the node has no link.
+    /// The only link of a node without a table. The value is `NO_LINK` if the node has no link.
     only: u32,
-    /// Where the node's table begins, or `NO_TABLE`.
+    /// Where the node's table begins. The value is `NO_TABLE` if the node has no table.
     table: u32,
 }
 
@@ -140,7 +140,7 @@ impl Routes {
         self.choose(self.from[at as usize], to)
     }
 
-    /// How the node `at` forwards frames; a node that does not exist has no link.
+    /// How the node `at` forwards frames. A node that does not exist has no link.
     pub(super) fn onwards(&self, at: u32) -> Onwards {
         let none = Onwards { only: NO_LINK, table: NO_TABLE };
         self.from.get(at as usize).copied().unwrap_or(none)

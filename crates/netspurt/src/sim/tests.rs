@@ -96,7 +96,7 @@ fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
 }
 
 #[test]
-fn advance_to_returns_full_if_the_wake_ups_at_one_instant_never_end() {
+fn an_advance_stops_early_if_the_wake_ups_at_one_instant_never_end() {
     let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
     let mut world = world(Duration::ZERO, vec![flow], ());
     assert_eq!(world.advance_to(at(1000)), Advance::Full);

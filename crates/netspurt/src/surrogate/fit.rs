@@ -18,7 +18,7 @@ impl Fitted {
         self.kept.map(|kept| {
             format!(
                 "the effect of the probes' lengths was scaled to {:.0} % of the given effect, to fit \
-                 mean and CoV",
+                 the mean and the CoV",
                 100.0 * kept
             )
         })

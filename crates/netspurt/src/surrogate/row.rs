@@ -147,8 +147,8 @@ impl Row {
 
     fn about(&self, structure: Structure, seed: u64) -> String {
         format!(
-            "made up, not recorded: fits {} probes, {} lost ({}), a mean of {} and a CoV of {} \
-             with {}; seed {seed}",
+            "made up, not recorded, to fit these figures: {} probes, {} lost ({}), a mean of {} \
+             and a CoV of {}; model: {}; seed {seed}",
             self.probes,
             self.lost,
             self.losses.name(),

@@ -34,8 +34,8 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 
 #[test]
 fn every_structure_fits_the_row_and_differs_from_the_next_one() {
-    // The first three rows have the spread and the losses of rows in RFC 889's second table: of the
-    // row with the least spread, of the row with the greatest spread, and of the row with the most
+    // The first three rows have the spread and the losses of three rows in RFC 889's second table:
+    // the row with the least spread, the row with the greatest spread, and the row with the most
     // losses. In the fourth row, the mixed lengths alone spread the delays further than the row
     // allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
@@ -89,7 +89,7 @@ fn three_glitches_cause_one_to_three_runs_of_long_delays() {
 }
 
 #[test]
-fn the_notes_mention_glitches_and_the_effect_of_lengths_only_if_present() {
+fn the_notes_mention_glitches_and_the_effect_of_lengths_only_if_there_are_any() {
     let notes = |row: Row| row.surrogate(Structure::Glitches, 5).unwrap().notes;
     let plain = notes(Row { cov: 0.7, glitches: 0, ..Row::default() });
     assert_eq!(plain.len(), 1, "{plain:?}");

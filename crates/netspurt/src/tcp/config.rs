@@ -98,7 +98,7 @@ pub struct NsConfig {
     /// Octets of a full IP datagram with headers and payload. With `headers_on_top`, octets of the
     /// payload alone.
     pub packet_bytes: u16,
-    /// Octets of headers in each packet; also the size of an ACK without options.
+    /// Octets of headers in each packet. An ACK without options has the same size.
     pub header_bytes: u16,
     /// The headers are added to `packet_bytes`. Packet 0 has no headers if it carries data
     /// (`useHeaders_`).

@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Accepts more octets to send; `octets` is their number. They are sent when cwnd and the
+    /// Accepts more octets to send. Their number is `octets`. They are sent when cwnd and the
     /// peer's window allow it. Opens the connection if it is not open. A connection that was closed
     /// or has ended accepts no octets.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
@@ -157,8 +157,8 @@ impl Connection {
         self.step_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
-    /// Ends a record with the octets written so far. No segment has both octets of this record and
-    /// later octets (Linux's MSG_EOR).
+    /// Ends a record with the octets written so far. No segment carries octets of this record
+    /// together with later octets (Linux's MSG_EOR).
     pub fn end_record(&mut self) {
         if let ConnectionKind::Rfc(end) = &mut self.kind {
             control::end_record(end.awake());

@@ -73,8 +73,8 @@ pub(super) struct Acknowledgment {
     pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
-    /// The octets of the segment that the acknowledgment answers; (0, 0) if the end of a hold
-    /// releases the acknowledgment.
+    /// The octets of the segment that the acknowledgment answers. The value is (0, 0) if the end of
+    /// a hold releases the acknowledgment.
     pub(super) newest: Range,
 }
 

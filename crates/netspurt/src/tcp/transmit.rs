@@ -27,7 +27,7 @@ pub struct SendCount {
     /// Segments known to have arrived, including the SYN and duplicates; always 0 in ns-2's
     /// senders.
     pub delivered_segments: u64,
-    /// Delivered segments that were reported by an ACK with an echo of a congestion mark.
+    /// Segments whose delivery was reported by an ACK that echoed a congestion mark.
     pub marked_segments: u64,
     /// Segments that the peer reported as duplicates; always 0 in ns-2's senders.
     pub reported_duplicates: u64,

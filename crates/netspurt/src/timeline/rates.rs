@@ -78,7 +78,7 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant from the instant `now` on at which the rate is not zero, and the
+    /// Returns the first instant, `now` or later, at which the rate is not zero. Also returns the
     /// rate at that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transmission_takes_no_time_once_the_rate_is_unlimited() {
+    fn a_transmission_takes_no_time_when_the_rate_is_unlimited() {
         let points = vec![(at(0), BitRate::new(1000).unwrap()), (at(5), BitRate::UNLIMITED)];
         let mut rates = Rates::new(points).unwrap();
         assert_eq!(rates.transmit(from(0), 4).at, at(4));

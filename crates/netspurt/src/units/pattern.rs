@@ -5,16 +5,16 @@
 //! limit the digits before the point, so that the value is below 10^18 base units. A test compares
 //! the patterns with the reader of scenarios.
 
-/// The pattern of a number with at most `$digits` digits before the point and `$decimals` decimals,
-/// and its unit.
+/// The pattern of a number and its unit. The number has at most `$digits` digits before the point,
+/// and at most `$decimals` decimals.
 macro_rules! decimal {
     ($digits:literal, $decimals:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)
     };
 }
 
-/// The pattern of a number with at most `$digits` digits before the point and no decimals except
-/// halves and quarters, and its unit.
+/// The pattern of a number and its unit. The number has at most `$digits` digits before the point.
+/// Its decimals, if it has any, stand for a whole number of quarters.
 macro_rules! binary {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)

@@ -355,8 +355,8 @@ fn digits(scale: u64) -> usize {
 /// decimals.
 const QUARTERS: u64 = 4;
 
-/// The number of zeros at the end of `scale`. In a unit of the size `scale`, a number with so many
-/// decimals is a whole number of base units.
+/// The number of zeros at the end of `scale`. In a unit of the size `scale`, a number with at most
+/// this number of decimals is a whole number of base units.
 fn places(scale: u64) -> u32 {
     (1..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).last().unwrap_or(0)
 }

@@ -81,9 +81,9 @@ impl Packing {
 
 /// Reads the contents of a file, whether it is compressed or not.
 ///
-/// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. The contents
-/// must not exceed both 64 MiB and 10 000 times the number of octets that were read from the file
-/// so far. Such a file was made to keep readers busy.
+/// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. Contents of
+/// more than 64 MiB must not exceed 10 000 times the number of octets that were read from the file
+/// so far. A file that exceeds this limit was made to keep readers busy.
 ///
 /// ```
 /// use std::io::Read;

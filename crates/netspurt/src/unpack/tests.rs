@@ -47,7 +47,7 @@ impl Read for Interrupted<'_> {
 }
 
 #[test]
-fn the_reading_of_any_file_does_not_depend_on_the_read_sizes() {
+fn the_result_of_reading_a_file_does_not_depend_on_how_much_is_read_at_once() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [gzip(b"one\n"), gzip(b"two\n"), vec![0; 3 * ROOM]].concat(),
@@ -96,7 +96,7 @@ fn blocks(count: u8, checked: bool) -> Vec<u8> {
 }
 
 #[test]
-fn every_whole_block_of_a_frame_that_is_cut_is_read() {
+fn if_a_frame_is_cut_each_of_its_whole_blocks_is_read() {
     for checked in [false, true] {
         let whole = blocks(5, checked);
         for (end, octets) in

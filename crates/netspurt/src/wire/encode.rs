@@ -27,7 +27,7 @@ pub struct Packet<'a> {
 /// Writes `packet` with valid lengths and checksums into the buffer `out`, which is emptied first.
 ///
 /// Options are laid out as in Linux, padded with no-operations to whole words. The packet has those
-/// options that its segment has. A SYN may have the options of SYNs and timestamps. Any other
+/// options that its segment has. A SYN may have timestamps and the options of SYNs. Any other
 /// segment may have timestamps and SACK blocks. The urgent pointer, IPv6's flow label and the DSCP
 /// are zero.
 ///

@@ -35,7 +35,7 @@ const TIMESTAMPS: u8 = 8;
 /// The size of the options of `segment` with padding, as `encode` lays them out, in octets. It is a
 /// multiple of four.
 ///
-/// A SYN may have the options of SYNs and timestamps. Any other segment may have timestamps and
+/// A SYN may have timestamps and the options of SYNs. Any other segment may have timestamps and
 /// SACK blocks.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u16 {

@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_packet_is_refused_unless_it_was_captured_and_its_headers_are_whole(
+    fn a_cut_packet_is_decoded_only_if_it_was_captured_and_its_headers_are_whole(
         segment in segments(), six: bool
     ) {
         let bytes = bytes_of(&packet(if six { IPV6 } else { IPV4 }, segment));
@@ -385,7 +385,7 @@ fn the_authentication_header_counts_its_length_in_words() {
 /// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header has another
 /// destination.
 #[test]
-fn the_destination_is_the_last_one_of_the_routing_header() {
+fn the_destination_is_the_last_address_of_the_routing_header() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
     let (last, stop) = (whole[24..40].to_vec(), [7; 16]);
     let routed = |kind: u8, addresses: &[&[u8]]| {
@@ -413,7 +413,7 @@ fn the_destination_is_the_last_one_of_the_routing_header() {
 /// If the network card divides a packet after the capture, the length field of the captured packet
 /// may be zero. In this test, 60 octets of payload of each packet were captured.
 #[test]
-fn a_length_field_of_zero_gives_the_length_on_the_link() {
+fn if_the_length_field_is_zero_the_length_on_the_link_counts() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
         let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
         bytes[at..at + 2].fill(0);

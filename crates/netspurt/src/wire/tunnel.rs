@@ -11,10 +11,13 @@ use super::link_type::{LinkHeader, behind_headers, half};
 /// The maximum number of nested tunnels that are opened.
 const MOST_TUNNELS: u8 = 4;
 
-/// The protocol numbers of an IP packet in IP (RFC 2003 §3.1 and RFC 2473 §3), of UDP and of GRE.
+/// The protocol number of an IPv4 packet in IP (RFC 2003 §3.1).
 const IPV4: u8 = 4;
+/// The protocol number of an IPv6 packet in IP (RFC 2473 §3).
 const IPV6: u8 = 41;
+/// The protocol number of UDP.
 const UDP: u8 = 17;
+/// The protocol number of GRE.
 const GRE: u8 = 47;
 
 /// The ports of VXLAN: the port of RFC 7348 §5, and the default of Linux.
@@ -81,9 +84,9 @@ fn inside(packet: &[u8]) -> Option<&[u8]> {
     behind_headers(header, rest).filter(|inner| IpHead::of(inner).is_some())
 }
 
-/// The protocol that follows the header `head` of `packet`, its options and its extension headers.
-/// Also the offset at which this protocol begins. `None` if one of these headers is incomplete or
-/// is a fragment header.
+/// Returns the protocol that follows the header `head` of `packet`, its options and its extension
+/// headers. Also returns the offset at which this protocol begins. `None` if one of these headers
+/// is incomplete or is a fragment header.
 ///
 /// By default, Linux's IPv6 tunnels have an extension header: destination options with the tunnel
 /// encapsulation limit (RFC 2473 §4.1.1).

@@ -39,9 +39,9 @@ fn answers<const N: usize>(pairs: [(&str, u64); N]) -> Answers {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Sends as many segments as `segments`, each with `len` octets, at intervals of `gap`. Returns a
-/// number for each segment. If no ACK came within 4 ms, the number is 0. Otherwise it is the
-/// highest acknowledgment number that came.
+/// Sends segments at intervals of `gap`, each with `len` octets. `segments` is their number.
+/// Returns a number for each segment. If no ACK came within 4 ms, the number is 0. Otherwise it is
+/// the highest acknowledgment number that came.
 fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64> {
     (0..segments)
         .map(|_| {
@@ -271,8 +271,8 @@ fn zero_window(phase: Duration) -> Answers {
     found
 }
 
-/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first.
-/// The time from this ACK to the retransmission shows from which instant the timer counts.
+/// Our connection sends two segments, 50 ms apart, and the remote end acknowledges only the first
+/// segment. The time from this ACK to the retransmission shows from which instant the timer counts.
 fn restart(phase: Duration) -> Answers {
     let mut flow = without_probes(phase);
     flow.connect(ms(100));

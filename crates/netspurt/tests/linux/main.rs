@@ -1,6 +1,6 @@
 //! Compares a connection of ours that has the profile `linux-6` with the TCP of a Linux kernel. A
 //! remote end sends the same segments to our connection and to the kernel. What the kernel sent was
-//! measured before. These measurements are in `authorities/linux`, with instructions to measure
+//! measured in advance. These measurements are in `authorities/linux`, with instructions to measure
 //! them again.
 
 mod cases;
@@ -117,7 +117,7 @@ fn the_linux_profile_agrees_with_the_kernel() {
 /// timer wheel predicts, or one jiffy later. A timer fires one jiffy later if the processor that
 /// runs it reads the count of jiffies before another processor has raised the count.
 #[test]
-fn the_kernels_timers_fire_when_our_model_of_the_wheel_predicts_or_one_jiffy_later() {
+fn the_kernels_timers_fire_at_the_instant_that_our_model_predicts_or_a_jiffy_later() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

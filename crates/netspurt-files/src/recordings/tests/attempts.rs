@@ -1,4 +1,4 @@
-//! Tests of the reader for programs that measure the time to open a connection.
+//! Tests of the reader for the output of programs that measure the time to open a connection.
 
 use super::{counts, one, reading};
 

@@ -90,7 +90,7 @@ fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
 /// The first ACK covers two segments and gives a sample of the older segment, as with timestamps
 /// (RFC 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
-fn an_ack_that_covers_no_retransmission_samples_the_oldest_segment() {
+fn an_ack_gives_a_sample_of_the_oldest_segment_if_it_covers_no_retransmission() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -222,7 +222,7 @@ fn a_new_syn_begins_another_connection() {
 }
 
 #[test]
-fn echoes_are_read_over_several_link_types() {
+fn echoes_are_read_from_captures_of_several_link_types() {
     let packets = [
         (0, echo(false, 65_534)),
         (20, echo(true, 65_534)),
@@ -313,7 +313,7 @@ fn packets_without_a_time_give_no_samples_and_are_reported() {
     }
     let reading = all(&file);
     assert_eq!(reading.recordings.len(), 1);
-    assert_eq!(reading.malformed[0].why, "2 packets without a time are not used");
+    assert_eq!(reading.malformed[0].why, "packets without a time, which are not used: 2");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn probes_keep_their_interval_when_daylight_saving_time_ends() {
     let delays = one(&(header.to_owned() + &rows.concat()));
     let expected: Vec<u64> = (0..240).map(|minute| minute * 60).collect();
     assert_eq!(seconds(&delays), expected);
-    assert!(noted(&delays, "set back once, by 3600 s before probe 120"), "{:?}", delays.notes);
+    assert!(noted(&delays, "set back once, before probe 120, by 3600 s"), "{:?}", delays.notes);
     let reversed: String = rows.into_iter().rev().collect();
     let delays = one(&(header.to_owned() + &reversed));
     assert_eq!(seconds(&delays), expected);
@@ -43,11 +43,11 @@ fn a_log_of_ping_keeps_its_interval_after_a_clock_step() {
         .collect();
     let delays = one(&log);
     assert_eq!(seconds(&delays), (0..100).collect::<Vec<_>>());
-    assert!(noted(&delays, "set back once, by 1800 s before probe 50"), "{:?}", delays.notes);
+    assert!(noted(&delays, "set back once, before probe 50, by 1800 s"), "{:?}", delays.notes);
 }
 
 #[test]
-fn the_neighbours_of_a_wrong_time_replace_it() {
+fn a_wrong_time_is_computed_again_from_the_times_beside_it() {
     for wrong in ["2024-10-28 10:00:05", "2023-10-26 10:00:05"] {
         let row = |n: u64| match n {
             5 => format!("{wrong},20\n"),
@@ -62,7 +62,7 @@ fn the_neighbours_of_a_wrong_time_replace_it() {
 }
 
 #[test]
-fn rows_in_another_order_are_sorted_by_time() {
+fn rows_that_are_not_in_the_order_of_time_are_sorted() {
     // The replies to the probes 4 and 9 took 3.5 s, so the rows of these probes come after the rows
     // of later probes.
     let order = [0, 1, 2, 3, 5, 6, 7, 4, 8, 10, 11, 12, 9, 13];

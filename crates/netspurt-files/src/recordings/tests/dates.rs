@@ -53,7 +53,7 @@ fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
 }
 
 #[test]
-fn a_clear_date_or_the_user_gives_the_order() {
+fn the_order_of_day_and_month_comes_from_a_clear_date_or_from_the_user() {
     let recording = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
     assert_eq!(recording.probes[1].sent.as_nanos(), 86_400_000_000_000);
     let text = "timestamp,rtt\n10/10/2024 10:11:12,12\n10/11/2024 10:11:12,12\n";

@@ -27,7 +27,7 @@ fn missing_numbers_are_lost_probes_and_replies_after_a_timeout_are_late() {
 }
 
 #[test]
-fn the_summary_row_of_fping_is_read_without_other_lines() {
+fn a_summary_row_of_fping_is_read_even_if_it_is_the_only_line() {
     let delays = one("a.example : 91.7 37.0 29.2 - 36.8\n");
     assert_eq!(counts(&delays)[..3], [5, 4, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 91_700_000);

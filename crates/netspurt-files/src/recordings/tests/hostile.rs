@@ -54,7 +54,7 @@ fn each_example_file_is_read_without_error() {
 /// The output of a loop that prints the time and then runs ping with one probe.
 const ROUNDS: &str = "1700000000\nPING a (10.0.0.1) 56(84) bytes of data.\n64 bytes from a: icmp_seq=1 ttl=64 time=1.5 ms\n--- a ping statistics ---\n1 packets transmitted, 1 received, 0% packet loss, time 0ms\n1700000009\nPING a (10.0.0.1) 56(84) bytes of data.\n--- a ping statistics ---\n1 packets transmitted, 0 received, 100% packet loss, time 0ms\n1700000018\nPING a (10.0.0.1) 56(84) bytes of data.\n64 bytes from a: icmp_seq=1 ttl=64 time=1.5 ms\n";
 
-/// The ranges of bytes at which whole numbers are in a text.
+/// Returns the range of bytes of each whole number in a text.
 fn whole_numbers(text: &str) -> Vec<Range<usize>> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let begins = (0..text.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));

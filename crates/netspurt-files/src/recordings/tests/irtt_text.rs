@@ -94,7 +94,7 @@ fn a_note_reports_statistics_that_contradict_the_answers() {
 }
 
 #[test]
-fn probes_include_the_ipv6_header_and_spans_of_minutes_are_read() {
+fn the_size_of_a_probe_includes_the_ipv6_header_and_spans_of_minutes_are_read() {
     let text = RUN.replace("[10.9.0.1:2112]", "[[fd00::1]:2112]").replace("1.05s", "1m1.05s");
     let delays = one(&text);
     assert_eq!(delays.probes[0].wire_bytes, 108);

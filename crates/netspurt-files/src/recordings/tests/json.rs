@@ -7,7 +7,7 @@ use crate::recordings::read;
 use super::{counts, one, reading};
 
 #[test]
-fn the_json_of_irtt_gives_losses_times_of_sending_and_one_way_delays() {
+fn the_json_of_irtt_gives_losses_and_times_of_sending_and_one_way_delays() {
     let trip = |n: u64, lost: &str, rtt: &str| {
         let sent = 1000 + n * 10_000_000;
         format!(
@@ -130,7 +130,7 @@ fn rounded_delays_do_not_change_the_order_of_sending() {
 }
 
 #[test]
-fn latest_rtt_is_a_sample_in_each_of_three_forms_of_qlog() {
+fn in_all_three_forms_of_qlog_each_value_of_the_key_latest_rtt_is_a_sample() {
     let event = |at: u32, ms: u32| {
         format!(
             r#"{{"time":{at},"name":"recovery:metrics_updated","data":{{"latest_rtt":{ms},"smoothed_rtt":1}}}}"#
@@ -188,7 +188,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn errors_name_a_cut_or_another_tool() {
+fn the_error_for_json_says_that_the_file_is_cut_off_or_comes_from_an_unknown_tool() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),

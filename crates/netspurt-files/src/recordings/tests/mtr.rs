@@ -43,7 +43,7 @@ fn each_hop_up_to_the_end_of_the_path_is_a_recording() {
 }
 
 #[test]
-fn numbers_of_mtr_that_come_again_belong_to_new_probes() {
+fn if_mtr_uses_a_number_again_the_number_belongs_to_a_new_probe() {
     let text = "x 0 65535\nh 0 ::1\np 0 10 65535\nx 0 33000\nx 0 65535\np 0 20 65535\n";
     let delays = one(text);
     assert_eq!(counts(&delays), [3, 2, 1, 0, 0]);

@@ -93,7 +93,7 @@ fn a_packet_is_divided_into_the_segments_of_the_other_capture() {
 /// The second capture was taken at the end of a tunnel. It has each packet twice: first in GRE, and
 /// then without GRE.
 #[test]
-fn segments_in_tunnels_are_paired_once_with_the_same_segments_elsewhere() {
+fn a_segment_in_a_tunnel_is_paired_once_with_the_same_segment_outside_of_it() {
     let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2)]);
     let (mut reader, mut second) =
         (CaptureReader::new(&first[..]).unwrap(), PcapngWriter::new(Vec::new(), "x", "").unwrap());

@@ -369,7 +369,7 @@ fn losses_at_the_start_and_a_probe_in_flight_are_reported() {
 }
 
 #[test]
-fn a_reply_with_a_negative_delay_is_answered_without_a_delay() {
+fn a_probe_with_a_negative_delay_counts_as_answered_without_a_delay() {
     let line =
         |n: u8, ms: &str| format!("64 bytes from 1.1.1.1: icmp_seq={n} ttl=56 time={ms} ms\n");
     let delays = one(&(line(1, "2.00") + &line(2, "-3.00") + &line(3, "2.10")));

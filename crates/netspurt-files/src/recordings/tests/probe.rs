@@ -6,14 +6,16 @@ use crate::recordings::read;
 
 use super::{counts, one, reading};
 
-/// The first line of a file, then lines about three echo probes, and the last line.
+/// The first line of a file.
 const HEADER: &str = "{\"netspurt\":\"probe\",\"version\":1,\"part\":1}\n";
+/// The lines about three echo probes.
 const ROWS: &str = "\
 {\"echo_probe\":1,\"octets\":40,\"raw_ns\":5000,\"rtt_ns\":40000000,\"by\":\"kernel\",\"user_rtt_ns\":41000000}\n\
 {\"echo_probe\":2,\"octets\":256,\"raw_ns\":6000,\"lost\":true}\n\
 {\"duplicate\":1,\"rtt_ns\":90000000,\"by\":\"user\"}\n\
 {\"echo_probe\":3,\"octets\":100,\"raw_ns\":7000,\"lost\":true,\"why\":\"host unreachable\"}\n\
 {\"late\":2,\"rtt_ns\":31000000000,\"by\":\"kernel\"}\n";
+/// The last line of a file.
 const END: &str = "{\"end\":\"complete\"}\n";
 
 #[test]

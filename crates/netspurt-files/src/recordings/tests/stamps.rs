@@ -90,7 +90,7 @@ fn a_missing_carry_is_added_only_in_logs_of_iputils() {
 }
 
 #[test]
-fn the_option_column_is_refused_for_a_log() {
+fn a_description_of_columns_is_refused_if_the_file_is_a_log() {
     let text = b"64 bytes from 1.1.1.1: icmp_seq=1 ttl=56 time=1 ms\n";
     let columns = Columns { unit: Some("s".into()), ..Columns::default() };
     let error = read_as("x", text, &Hints { columns, ..Hints::default() }).unwrap_err().to_string();
@@ -116,7 +116,7 @@ fn errors_about_mtr_reports_and_unknown_tables_give_the_fix() {
 }
 
 #[test]
-fn words_for_losses_are_losses_and_unclear_rows_are_left_out() {
+fn words_for_losses_count_as_losses_and_unclear_rows_are_left_out() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);
@@ -222,7 +222,7 @@ fn timestamps_before_lines_of_ping_on_windows_are_times_of_arrival() {
 }
 
 #[test]
-fn a_loop_of_date_and_one_ping_is_one_recording() {
+fn the_log_of_a_loop_that_calls_date_and_ping_is_one_recording() {
     let round = |second: u32, answered: bool| {
         let reply = "64 bytes from 8.8.8.8: icmp_seq=1 ttl=117 time=14.3 ms\n";
         format!(

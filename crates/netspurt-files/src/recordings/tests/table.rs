@@ -259,7 +259,7 @@ fn a_first_row_of_data_is_not_a_header() {
 }
 
 #[test]
-fn words_for_no_answer_are_losses() {
+fn words_for_no_answer_count_as_losses() {
     for word in ["False", "false", "None", "nan", "-", "timeout"] {
         let delays = one(&format!("seq,rtt_ms\n1,20\n2,{word}\n"));
         assert_eq!(counts(&delays)[..3], [2, 1, 1], "{word}");
@@ -294,7 +294,7 @@ fn a_trace_of_mahimahi_is_not_a_list_of_delays() {
 }
 
 #[test]
-fn the_outcome_words_of_many_tools_are_read() {
+fn the_words_of_many_tools_for_an_outcome_are_read() {
     let text =
         "\"Source\",\"Address\",\"Latency\",\"Status\"\n\"A\",\"8.8.8.8\",\"12\",\"Success\"\n";
     for word in [

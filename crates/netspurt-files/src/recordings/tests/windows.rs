@@ -188,7 +188,7 @@ fn statistics_over_several_lines_and_in_code_pages_are_read() {
 }
 
 #[test]
-fn a_title_that_no_statistics_follow_is_reported() {
+fn a_title_without_statistics_after_it_is_reported() {
     let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
     let reading = reading(&format!("{reply}to be remembered:\r\n{reply}and this:\r\n"));
     let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();

@@ -143,7 +143,7 @@ fn the_sums_of_a_transfer_come_from_its_packets_and_its_applications() {
 }
 
 #[test]
-fn a_punctual_run_whose_replay_agrees_is_valid() {
+fn a_run_is_valid_if_it_is_punctual_and_its_replay_has_the_same_drops() {
     let run = ended(BUDGET, |_| {});
     let Replayed { drops, drops_again, same } = run.report.replayed;
     assert_eq!((drops, drops_again, same), (4, 4, true));
@@ -154,7 +154,7 @@ fn a_punctual_run_whose_replay_agrees_is_valid() {
 }
 
 #[test]
-fn late_or_missing_packets_or_another_replay_make_a_run_invalid() {
+fn a_run_is_invalid_if_packets_are_late_or_missing_or_its_replay_has_other_drops() {
     type Change = fn(&mut Outcome);
     let late = BUDGET + Duration::from_nanos(1);
     let all: [(&str, Duration, Change); 5] = [

@@ -107,7 +107,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn sending_ends_of_flows_on_the_kernels_tcp_have_ledgers() {
+fn an_end_has_a_ledger_if_it_sends_data_and_its_flow_uses_the_kernels_tcp() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
@@ -141,7 +141,7 @@ fn packets_of_hosts_are_in_the_ledgers_of_their_ends() {
 }
 
 #[test]
-fn delivered_data_counts_as_received_and_a_delivered_ack_as_an_answer() {
+fn delivered_data_counts_as_received_and_a_delivered_ack_counts_as_an_answer() {
     let mut watcher = observer(&[0]);
     let data = Segment { dest: EndId::at(1), ..with(1, 3000, Flags::ACK) };
     watcher.delivered(ms(10), &data);
@@ -202,7 +202,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn reports_in_segments_are_recorded_in_octets() {
+fn values_that_the_kernel_reports_in_segments_are_recorded_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
@@ -219,7 +219,7 @@ fn reports_in_segments_are_recorded_in_octets() {
 }
 
 #[test]
-fn another_timeout_in_the_kernels_count_means_that_the_timer_fired() {
+fn the_timer_has_fired_if_the_kernel_has_counted_another_timeout() {
     let mut watcher = observer(&[0, 2]);
     let info = |timeouts: u32, backoff: u8, srtt_ms: u64| TcpInfo {
         timeouts,
@@ -299,7 +299,7 @@ fn a_capture_has_the_packets_of_its_node_and_is_not_overwritten() {
 }
 
 #[test]
-fn the_run_continues_until_the_function_progress_returns_false() {
+fn the_run_ends_when_the_function_that_shows_progress_returns_false() {
     let place = Place::new();
     let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();

@@ -34,7 +34,7 @@ fn with_place(mut problem: Problem, name: &str, key: &str) -> Problem {
 }
 
 /// Applies the settings to `config`, in the order of the definitions. The function `foreign` is
-/// called for a switch that configurations of the type `C` do not have. This function returns the
+/// called for a switch that configurations of the type `C` do not have. `foreign` returns the
 /// message and the fix of the error, or `None` if the switch is ignored.
 fn set<C: Configured>(
     name: &str,
@@ -151,7 +151,7 @@ pub fn kernel(
 /// The switches for the initial RTO and the bounds of the RTO.
 const BOUNDS: [&str; 3] = ["rto.initial", "rto.min", "rto.max"];
 
-/// Checks that neither the initial RTO nor a bound of the RTO is set both in the estimator's text
+/// Checks that the initial RTO and the bounds of the RTO are not set twice: in the estimator's text,
 /// and by a switch.
 fn check_duplicate_bounds(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
     let Some(text) = spec.get("rto.estimator").and_then(SwitchValue::text) else { return Ok(()) };

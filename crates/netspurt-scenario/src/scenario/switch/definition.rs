@@ -1,5 +1,5 @@
-//! The definition of a switch (a named setting of TCP): key, kind, a line of documentation, and its
-//! place in each sender's configuration.
+//! The definition of a switch, which is a named setting of TCP. The definition has the key and the
+//! kind of the switch, a line of documentation, and its place in each sender's configuration.
 
 use netspurt::plan::KernelTcp;
 use netspurt::tcp::{NsConfig, RfcConfig};
@@ -106,7 +106,7 @@ impl Refusal {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// Returns the refusal with `key` as the key in the switch's table that is to blame.
+    /// Returns the refusal, which then blames `key`, a key in the switch's table.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }

@@ -244,8 +244,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// Makes the JSON Schema for a text that names an algorithm from outside netspurt. The text is a
-/// file or a module and a name in it, or one of the words `offered`. Constants may follow.
+/// Makes the JSON Schema for a text that names an algorithm from outside netspurt. The text is one
+/// of the words `offered`, or a file or a module and a name in it. Constants may follow.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {

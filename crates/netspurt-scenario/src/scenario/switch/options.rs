@@ -131,13 +131,14 @@ pub const SWITCHES: &[Switch] = &[
         "receive.stamp_after_ack",
         "If a segment acknowledges octets that were never sent, its timestamp is not stored \
          (`tcp_ack`). If a segment acknowledges less than an earlier one, its timestamp is stored \
-         only if header prediction processes the segment. RFC 7323 §5.3 stores both timestamps",
+         only if header prediction processes the segment. Without the switch, both timestamps are \
+         stored (RFC 7323 §5.3)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
         "receive.takes_unstamped",
         "A segment without timestamps is accepted although the handshake agreed on them \
-         (`tcp_validate_incoming`). RFC 7323 §3.2 discards it",
+         (`tcp_validate_incoming`). Without the switch, it is discarded (RFC 7323 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
     Switch::flag(
@@ -156,22 +157,23 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.reset_behind_gap",
         "An RST whose sequence number is the end of the highest SACK block resets the connection \
-         (`tcp_validate_incoming`). RFC 5961 §3.2 answers it with a challenge ACK",
+         (`tcp_validate_incoming`). Without the switch, the answer to it is a challenge ACK (RFC \
+         5961 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
     Switch::flag(
         "receive.reset_at_fin",
         "After the peer's FIN, an RST with the number of that FIN resets the connection \
-         (`tcp_reset_check`). RFC 5961 §3.2 answers it with a challenge ACK",
+         (`tcp_reset_check`). Without the switch, it is ignored (RFC 5961 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
         "The first three segments behind a gap are each acknowledged immediately. Later segments \
-         share one ACK, which waits for a twentieth of a round trip, at most 1 ms, plus 0.1 ms \
-         (`__tcp_ack_snd_check`). The round trip is the smaller of two estimates of this host: as \
-         sender and as receiver. Without the switch, each segment is acknowledged immediately (RFC \
-         5681 §4.2)",
+         share one ACK. This ACK waits for a twentieth of a round trip (but at most 1 ms), and \
+         then for 0.1 ms more (`__tcp_ack_snd_check`). The round trip is the smaller of two \
+         estimates of this host: as sender and as receiver. Without the switch, each segment is \
+         acknowledged immediately (RFC 5681 §4.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
@@ -186,7 +188,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.stamp_may_lag",
         "A segment is accepted if its timestamp is one less than the last timestamp \
-         (`TCP_PAWS_WINDOW`). RFC 7323 §5.3 discards it",
+         (`TCP_PAWS_WINDOW`). Without the switch, it is discarded (RFC 7323 §5.3)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(

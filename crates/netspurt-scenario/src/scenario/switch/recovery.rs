@@ -107,8 +107,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
     Switch::flag(
         "early_retransmit",
-        "Fewer duplicate ACKs indicate a loss if fewer than four segments are outstanding and no \
-         new data can be sent (RFC 5827)",
+        "If fewer than four segments are outstanding and no new data can be sent, fewer duplicate \
+         ACKs than usual indicate a loss (RFC 5827)",
     )
     .rfc(|c| Field::Flag(&mut c.early_retransmit)),
     Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
@@ -222,9 +222,9 @@ pub const SWITCHES: &[Switch] = &[
         "spurious.old_acks_report",
         "An ACK is old if a later ACK has overtaken it. If an old ACK reports duplicates, these \
          reports count even if nothing is outstanding (`tcp_ack`). They may undo a cut of cwnd. In \
-         all other respects, an old ACK does not change cwnd, and neither does an ACK that comes \
-         while nothing is outstanding. Without the switch, these reports count only while data is \
-         outstanding",
+         all other respects, an old ACK does not change cwnd. An ACK that comes while nothing is \
+         outstanding does not change it either. Without the switch, these reports count only while \
+         data is outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
@@ -270,10 +270,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
         "spurious.reports_need_copies",
-        "The receiver may report more duplicates than the sender has sent retransmissions. The \
-         sender ignores the reports beyond this number (`tcp_dsack_seen`). Without the switch, \
-         if a report has shown that the path makes duplicates, no later report undoes a cut; and \
-         a cut is undone only after it has led to a retransmission",
+        "The receiver may report more duplicates than there were retransmissions. The sender \
+         ignores the reports beyond the number of retransmissions (`tcp_dsack_seen`). Without \
+         the switch, if a report has shown that the path makes duplicates, no later report undoes \
+         a cut; and a cut is undone only after it has led to a retransmission",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")

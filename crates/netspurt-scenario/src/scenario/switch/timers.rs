@@ -20,7 +20,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",
         "The clock with which the sender measures round trips. In `ns-2`, the RTO is also computed \
-         in its ticks",
+         in ticks of this clock",
         SwitchKind::WordOr(clock_words, CLOCK_PARTS),
     )
     .ns_rule(Rule {
@@ -125,10 +125,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
-        "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
-         discarded this segment. The sender retransmits nothing on this ACK, and sets the timer to \
-         half a round trip, at least 10 ms. If the timer fires, all segments count as lost \
-         (`tcp_check_sack_reneging`). Without the switch, the ACK is handled as any other",
+        "An ACK may cover all octets before a segment that SACK had reported, but not this \
+         segment: the receiver seems to have discarded it. The sender retransmits nothing on this \
+         ACK, and sets the timer to half a round trip, at least 10 ms. If the timer fires, all \
+         segments count as lost (`tcp_check_sack_reneging`). Without the switch, the ACK is \
+         handled as any other",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
@@ -151,7 +152,7 @@ pub const SWITCHES: &[Switch] = &[
         "rto.yields_to_rack",
         "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
          RFC 8985 §8). The retransmission timer is set again in three cases: RACK's timer has \
-         fired, an ACK of new octets comes, or the timer of a tail loss probe replaces RACK's",
+         fired, an ACK of new octets comes, or the timer of a tail loss probe replaces RACK's timer",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(

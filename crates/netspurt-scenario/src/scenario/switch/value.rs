@@ -7,10 +7,10 @@ pub enum SwitchValue {
     Flag(bool),
     /// A number, in the unit of the switch's kind.
     Number(u64),
-    /// One of the words of the switch's kind, or the text of a congestion control algorithm that is
-    /// written in another language.
+    /// One of the words of the switch's kind, or the text that names a congestion control algorithm
+    /// of the user, such as `mine.py:Mine`.
     Word(&'static str),
-    /// A timer as text.
+    /// A timer as text, such as `linux:rto_min=50ms`.
     Text(String),
     /// Values by key.
     Table(Vec<(&'static str, SwitchValue)>),

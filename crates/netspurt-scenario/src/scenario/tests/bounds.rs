@@ -48,20 +48,20 @@ const WRONG: &[BoundCase] = &[
         "\"3 packets\", loss = { nth = [4, 3, 4] }",
         "links.modem.loss.nth[2]",
         "`4` appears twice",
-        "write each place once: only one packet has it",
+        "write each number once: only one packet has it",
     ],
     [
         "\"3 packets\"",
         "\"3 packets\", duplicate = [\"none\", { nth = [1, 1] }]",
         "links.modem.duplicate[1].nth[1]",
         "`1` appears twice",
-        "write each place once: only one packet has it",
+        "write each number once: only one packet has it",
     ],
     [
         "\"3 packets\"",
         "{ red = { wq = 0 } }",
         "links.modem.queue.red.wq",
-        "with `wq` = 0 the average would stay 0 and RED drop nothing",
+        "with `wq` = 0 the average would stay 0, so RED would drop nothing",
         "write a number above 0, at most 1",
     ],
     [
@@ -213,7 +213,7 @@ fn a_value_at_its_bound_is_accepted_and_kept() {
 }
 
 #[test]
-fn bursts_change_state_with_time_if_the_key_every_is_set() {
+fn the_burst_model_steps_at_regular_times_if_the_time_between_two_steps_is_set() {
     let with = |loss: &str| {
         let text = CHAIN.replace("\"3 packets\"", &format!("\"3 packets\", loss = {loss}"));
         run(&Scenario::parse("x.toml", &text).unwrap()).flows_digest()
@@ -227,7 +227,7 @@ fn bursts_change_state_with_time_if_the_key_every_is_set() {
 }
 
 #[test]
-fn the_error_names_only_the_wrong_one_of_several_settings() {
+fn if_one_of_several_settings_is_wrong_the_error_names_only_this_setting() {
     let link = "{ between = [\"b\", \"c\"], rate = \"1 bps\" }";
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
         let all = [("seed", "2"), ("links.modem", link), ("flows.x.send", "\"9 kB\"")];
@@ -243,7 +243,7 @@ fn the_error_names_only_the_wrong_one_of_several_settings() {
 }
 
 #[test]
-fn requests_have_at_most_2_to_the_60_octets_together() {
+fn all_replies_of_a_flow_together_have_at_most_2_to_the_power_of_60_octets() {
     let with = |reply: &str| {
         let app = format!("app = {{ reply = \"{reply}\", requests = 100000 }}\nsend = \"1 B\"");
         Scenario::parse("x.toml", &CHAIN.replace("send = \"20 segments\"", &app))

@@ -68,7 +68,7 @@ fn find(text: &str) -> Lookup<dyn ForeignTimer> {
     Some(Ok(Box::leak(Box::new(Steady { origin, fails: class.ends_with("fails=1") }))))
 }
 
-/// Whether the function `find` is registered, so that texts may name the class.
+/// Registers the function `find` only once. Then texts may name the class.
 static OPENED: Once = Once::new();
 
 /// Reads a scenario of one transfer with the estimator `timer` and the table `sweep`. The scenario

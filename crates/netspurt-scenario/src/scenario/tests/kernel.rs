@@ -125,7 +125,7 @@ fn the_switches_of_a_kernel_flow_are_written_and_read_back() {
 }
 
 #[test]
-fn one_end_may_use_the_kernel_and_the_other_end_the_model() {
+fn one_end_may_use_the_kernel_while_the_other_end_uses_the_model() {
     let text = "endpoint = [\"model\", \"kernel\"]\nprofile = \"linux-6\"";
     let network = with(text).unwrap().network();
     assert!(matches!(network.ends[0].0, NetworkEnd::Model(_)));

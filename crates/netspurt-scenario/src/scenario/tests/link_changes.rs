@@ -171,7 +171,7 @@ fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
 }
 
 #[test]
-fn a_file_named_by_a_setting_overrides_the_scenario_but_no_other_setting() {
+fn a_file_that_a_setting_names_overrides_the_scenario_and_other_settings_override_the_file() {
     let base = Scenario::parse("x.toml", CHAIN).unwrap();
     let files = || {
         let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";

@@ -13,6 +13,18 @@ fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
+#[test]
+fn the_error_for_a_key_that_is_missing_at_the_top_shows_no_line() {
+    for first in ["title = \"x\"\n", "[record]\n"] {
+        let error = Scenario::parse("x.toml", first).unwrap_err();
+        let fix = "add `stop = ...` before the first table";
+        assert_eq!(
+            error.to_string(),
+            format!("the key `stop` is missing\n   --> x.toml\n    = {fix}")
+        );
+    }
+}
+
 /// A mistake in [`CHAIN`]: the text that is replaced, the wrong text in its place, and parts of the
 /// error's message and fix.
 pub(super) type MistakeCase = [&'static str; 4];
@@ -36,7 +48,7 @@ const MISTAKES: &[MistakeCase] = &[
     ["send = \"20 segments\"", "start = \"10 s\"", "before the end of the run", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
     ["stop = \"10 s\"", "stop = \"0 s\"", "would end when it starts", "above zero"],
-    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
+    ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...` before the first table"],
     ["stop = \"10 s\"", "stop = \"10 s\"\ntitle = \"a\\nb\"", "title has several", "one line"],
     ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
     [
@@ -86,7 +98,7 @@ const MISTAKES_OF_ALGORITHMS: &[MistakeCase] = &[
         "0 is not a possible number of queues",
         "from 1",
     ],
-    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "a packet cannot have 0 B", "1 B"],
+    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "this size cannot be 0 B", "1 B"],
     ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is not a gain", "zero or more"],
     ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "this time cannot be zero", "above zero"],
 ];
@@ -152,7 +164,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_a_message_a_fix_a_place_and_a_key() {
+fn the_error_for_each_mistake_has_a_message_and_a_fix_and_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,
@@ -345,7 +357,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     let lengths = "[\"40 B\", \"256 B\"]";
     let cases = [
         (lengths, "[]", "`lengths` is empty", "at least one"),
-        (lengths, "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
+        (lengths, "[\"27 B\"]", "a request cannot be 27 B long", "28 B"),
         (lengths, "\"40 B\"", "wrong type", "a list or a table"),
         (lengths, "{ from = \"50 B\", to = \"40 B\" }", "`from` is above `to`", "not above `to`"),
         (lengths, "{ from = \"40 B\", to = \"50 B\", step = \"0 B\" }", "`step` is zero", "above"),
@@ -377,7 +389,7 @@ fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     );
     let twice = ECHO_PROBES.to_owned() + "[flows.v]\nfrom = \"a\"\nto = \"b\"\n";
     let error = Scenario::parse("x.toml", &twice).unwrap_err();
-    assert!(error.message.contains("a flow is called `v`, too"), "{error}");
+    assert!(error.message.contains("a flow is also called `v`"), "{error}");
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let error = scenario.with(&[("echo_probes.w.gap", "1 s")]).unwrap_err();
     assert!(error.message.contains("no echo probes `w`") && error.fix.contains('v'), "{error}");
@@ -511,9 +523,9 @@ fn a_name_is_refused_if_it_is_empty_or_shared_or_has_a_line_break() {
     }
     for (from, to, says) in [
         ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name with a control"),
-        ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
-        ("lan  ", "\"\"", "a link without a name"),
-        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),
+        ("[flows.x]", "[flows.\"\"]", "the name of a flow is empty"),
+        ("lan  ", "\"\"", "the name of a link is empty"),
+        ("[\"b\", \"c\"]", "[\"b\", \"\"]", "the name of a node is empty"),
     ] {
         let error = error_of(from, to);
         assert!(error.message.starts_with(says) && error.place.is_some(), "{error}");

@@ -1,4 +1,4 @@
-//! Tests of scenarios as a whole: what is read, written out and run.
+//! Tests of whole scenarios: how they are read, written out and run.
 
 mod bounds;
 mod foreign;
@@ -108,7 +108,7 @@ fn stopping_and_continuing_a_run_changes_nothing() {
 }
 
 #[test]
-fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
+fn the_placeholder_i_stands_for_the_number_of_a_flow_in_its_group() {
     let text = r#"
         stop = "2 s"
         [dumbbell]
@@ -135,7 +135,7 @@ fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
 }
 
 #[test]
-fn the_schema_has_keys_of_links_flows_queues_and_records() {
+fn the_schema_has_the_keys_of_links_and_flows_and_queues_and_records() {
     let schema = schema().to_string();
     for key in
         ["between", "initial_window", "limited_transmit", "spy", "timeline", "stop", "fq-codel"]
@@ -211,7 +211,7 @@ fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
 }
 
 #[test]
-fn the_table_of_links_counts_only_packets_sent_before_the_end() {
+fn the_table_of_links_counts_only_packets_that_were_sent_before_the_end() {
     for stop in ["1 s", "7 s", "10 s"] {
         let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
         let number = |name: &str| match results.table("links").unwrap().column(name) {
@@ -222,7 +222,7 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
         // row 2, counted from 0, is the modem's forward direction.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
-        assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
+        assert!(bits * 1_000_000_000 <= 9600 * nanos, "the link carried {bits} bits by {stop}");
         let full = 8 * (number("carried_bytes")[2] + 1000) as i128;
         assert!(
             full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000),
@@ -368,12 +368,12 @@ const TRANSFER: &str = r#"
 /// A receive window of 20 000 octets has room for 13 full segments and a part of another. The
 /// sender waits for room for a full segment (silly window syndrome avoidance, RFC 9293 §3.8.6.2.1).
 #[test]
-fn a_wait_for_room_for_a_segment_counts_as_limited_by_rwnd() {
+fn rwnd_limits_a_sender_that_waits_for_room_for_a_full_segment() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
     let (took, held) = (number(&results, "finished_ns"), number(&results, "rwnd_limited_ns"));
-    assert!(held * 10 > took * 9, "{held} of {took} ns");
+    assert!(held * 10 > took * 9, "rwnd limited the sender for {held} ns of {took} ns");
 }
 
 /// RFC 6298 §2.1: the first RTO is 1 s.
@@ -390,7 +390,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
 /// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s, the tail loss probe sends the
 /// eleventh segment, which is the last segment.
 #[test]
-fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
+fn cwnd_no_longer_limits_the_sender_when_a_probe_has_sent_the_last_octets() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let probed = scenario.with(&[
         ("links.l.rate", "unlimited"),

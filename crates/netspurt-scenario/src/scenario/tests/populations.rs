@@ -109,7 +109,7 @@ fn arrivals_depend_on_the_seed_and_not_on_the_sender() {
 }
 
 #[test]
-fn the_key_send_sets_the_octets_of_each_request() {
+fn each_request_has_the_number_of_octets_that_the_population_sets() {
     let results = results(&[
         ("populations.web.requests", "geometric:mean=4"),
         ("populations.web.think", "exponential:mean=50ms"),
@@ -125,7 +125,10 @@ fn the_key_send_sets_the_octets_of_each_request() {
         sum(&results, "forward_bytes") + sum(&results, "reverse_bytes"),
     ];
     let open = sum(&results, "connections") - sum(&results, "complete");
-    assert!(delivered <= planned && (open > 0 || delivered == planned), "{delivered} {planned}");
+    assert!(
+        delivered <= planned && (open > 0 || delivered == planned),
+        "delivered {delivered}, planned {planned}"
+    );
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn a_population_uses_the_share_of_the_link_that_its_load_sets() {
         let octets = whole(results.table("links").unwrap(), "carried_bytes");
         let used = octets[1] as f64 * 8.0 / (400.0 * 2e6);
         let share: f64 = share.parse().unwrap();
-        assert!((used - share).abs() < 0.03, "{used} for {share}");
+        assert!((used - share).abs() < 0.03, "the load is {used} and should be {share}");
     }
 }
 
@@ -171,7 +174,10 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
     {
         let rank = (count as f64 * share).ceil() as usize - 1;
         let [exact, recorded] = [spans[rank] as f64, sum(&results, name) as f64];
-        assert!((exact..=exact * 1.001).contains(&recorded), "{name}: {recorded} for {exact}");
+        assert!(
+            (exact..=exact * 1.001).contains(&recorded),
+            "{name}: recorded {recorded}, exact {exact}"
+        );
     }
     assert_eq!(sum(&results, "duration_ns_max"), *spans.last().unwrap());
     for name in ["retransmissions_fast", "retransmissions_sack_recovery", "spurious_rto"] {
@@ -198,7 +204,7 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
         ("populations.web.load", "{ share = 4.0, link = \"wire\" }"),
     ]);
     let [all, complete] = ["connections", "complete"].map(|name| sum(&results, name));
-    assert!(complete < all / 2, "{complete} of {all}");
+    assert!(complete < all / 2, "complete: {complete} of {all}");
     let table = results.table("populations").unwrap();
     for name in ["duration_ns_p50", "duration_ns_p99", "response_ns_p50", "request_ns_p50"] {
         assert_eq!(whole(table, name), [-1], "{name}");
@@ -263,7 +269,7 @@ fn requests_of_a_population_are_counted_and_timed() {
     assert_eq!(sum(&results, "requests_complete"), sum(&results, "requests"));
     // Each of the three requests takes about a third of the connection's time.
     let [request, response] = ["request_ns_p50", "response_ns_p50"].map(|name| sum(&results, name));
-    assert!(request * 2 < response, "{request} {response}");
+    assert!(request * 2 < response, "request {request} ns, response {response} ns");
 }
 
 #[test]
@@ -392,7 +398,7 @@ fn the_error_for_each_mistake_in_a_population_names_the_key() {
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
         ["profile", "linux-default", "profile of the running kernel", "linux-6"],
-        ["arrivals", "every:1ns", "more than 1000000 connections a second", "lower rate"],
+        ["arrivals", "every:1ns", "more than 1000000 connections arrive a second", "lower rate"],
     ] {
         let path = format!("populations.web.{key}");
         let scenario = Scenario::parse("web.toml", WEB).unwrap();

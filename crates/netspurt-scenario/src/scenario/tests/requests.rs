@@ -44,7 +44,7 @@ fn directions(table: &Table) -> Vec<&'static str> {
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
-/// The times in the column `name`, which has nanoseconds, as whole milliseconds.
+/// Returns the column `name` in whole milliseconds. The values in the table are nanoseconds.
 fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
@@ -110,21 +110,32 @@ fn every_reply_arrives_once_and_complete_despite_losses() {
             ]);
             let requests = results.table("requests").unwrap();
             assert_eq!(requests.rows(), 20, "{profile}, seed {seed}");
-            assert!(whole(requests, "complete_ns").iter().all(|ns| *ns > 0), "{profile} {seed}");
+            assert!(
+                whole(requests, "complete_ns").iter().all(|ns| *ns > 0),
+                "{profile}, seed {seed}"
+            );
             let flows = results.table("flows").unwrap();
-            assert_eq!(whole(flows, "delivered_bytes"), [100_000, 600_000], "{profile} {seed}");
-            assert_eq!(whole(flows, "acked_bytes"), [100_000, 600_000], "{profile} {seed}");
+            assert_eq!(
+                whole(flows, "delivered_bytes"),
+                [100_000, 600_000],
+                "{profile}, seed {seed}"
+            );
+            assert_eq!(whole(flows, "acked_bytes"), [100_000, 600_000], "{profile}, seed {seed}");
         }
     }
 }
 
 #[test]
-fn states_of_the_two_senders_are_recorded_separately() {
+fn the_states_of_both_ends_of_a_flow_of_requests_are_recorded_separately() {
     let results = results(&[]);
     let cwnd = results.table("cwnd").unwrap();
     for name in Direction::NAMES {
         for table in [cwnd, results.table("rtt").unwrap(), results.table("rto").unwrap()] {
-            assert!(directions(table).contains(&name), "{name} in {}", table.name);
+            assert!(
+                directions(table).contains(&name),
+                "the direction {name} in the table {}",
+                table.name
+            );
         }
     }
     let text = WEB.replace("app ", "# app ").replace("200 B", "3000 B");
@@ -147,7 +158,7 @@ fn a_resolved_flow_of_requests_gives_the_same_run() {
 }
 
 #[test]
-fn captures_keep_128_octets_of_each_packet_unless_snap_sets_another_number() {
+fn captures_keep_128_octets_of_each_packet_or_the_number_that_the_scenario_sets() {
     let most = |record: &str| {
         let scenario = Scenario::parse("web.toml", &format!("{WEB}\n{record}")).unwrap();
         let file = run(&scenario).write_capture(0, Vec::new()).unwrap();

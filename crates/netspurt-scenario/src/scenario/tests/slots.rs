@@ -90,7 +90,7 @@ fn each_slot_has_its_own_delay_that_drifts() {
 }
 
 #[test]
-fn jitter_difference_is_the_mean_difference_of_delays_20_ms_apart() {
+fn delays_20_ms_apart_differ_on_average_by_the_difference_that_the_jitter_sets() {
     let text = path("{ base = [\"60 ms\", \"60 ms\"], jitter = { difference = \"4 ms\" } }");
     let points = delays(&Scenario::parse("x", &text).unwrap());
     assert_eq!(points.len(), 120_000);
@@ -102,7 +102,7 @@ fn jitter_difference_is_the_mean_difference_of_delays_20_ms_apart() {
 }
 
 #[test]
-fn a_file_made_from_slots_gives_a_link_the_same_behaviour() {
+fn a_link_that_follows_a_file_made_from_slots_behaves_like_the_link_with_the_slots() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
@@ -157,7 +157,7 @@ fn a_gap_with_probability_one_follows_every_boundary() {
 }
 
 #[test]
-fn losses_and_duplicates_that_change_with_time_are_written_to_the_file() {
+fn losses_and_duplicates_are_written_to_a_file_if_they_change_with_time() {
     let points = "{ timeline = [[\"0 s\", 0.3], [\"1 s\", 0]] }";
     let losing = format!(
         "loss = {{ probability = {points}, nth = [40] }}, \

@@ -94,7 +94,7 @@ fn a_combination_has_the_same_flows_as_the_scenario_of_its_case() {
 /// a hash of the text of all links once, and reuses this hash for a combination that changes only
 /// flows. One link has a timeline, so that the text of the links is long.
 #[test]
-fn reading_only_the_changed_tables_gives_the_same_combination() {
+fn reading_only_the_changed_tables_gives_the_same_combination_as_reading_all_tables() {
     let moving =
         CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
     let sets = r#"
@@ -394,7 +394,7 @@ const MISTAKES: &[[&str; 4]] = &[
         "over.a = { path = \"links.modem.rate\", values = [\"1 kbit/s\"] }\n\
          over.b = { path = [\"stop\", \"links.modem.rate\"], values = [\"2 kbit/s\"] }",
         "sweep.over.b.path",
-        "the axis `a` varies `links.modem.rate`, too",
+        "the axis `a` varies `links.modem.rate`, as this axis does",
         "another path",
     ],
     [

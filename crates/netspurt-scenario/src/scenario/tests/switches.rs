@@ -16,7 +16,7 @@ fn all() -> impl Iterator<Item = &'static Switch> {
     switch::THEMES.iter().flat_map(|(_, switches)| switches.iter())
 }
 
-/// Values other than `value`, some of which contradict the rest of a configuration.
+/// Values other than `value`. Some of them contradict the rest of a configuration.
 fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let words = kind.words().into_iter().map(|known| SwitchValue::Word(known.word));
     let parts = || {
@@ -180,7 +180,7 @@ fn a_resolved_scenario_has_the_bounds_of_an_estimator_as_switches() {
 }
 
 #[test]
-fn a_resolved_timer_sets_the_jiffy_only_if_the_clock_differs() {
+fn a_resolved_estimator_has_a_jiffy_only_if_the_clock_of_the_timers_has_another_tick() {
     let linux = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", "linux-6")]).unwrap();
     let line = |scenario: &Scenario| {
         let resolved = scenario.resolved();

@@ -10,8 +10,8 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 pub(super) const PHASES: usize = 8;
 
 /// The constants of BBR. The defaults come from draft-cardwell-iccrg-bbr-congestion-control-00,
-/// except the pacing margin, which is Linux's, and the first phase, which is random in the draft.
-/// Gains are fractions above zero.
+/// with two exceptions: the pacing margin comes from Linux, and the first phase is fixed. In the
+/// draft, the first phase is random. Gains are fractions above zero.
 ///
 /// ```
 /// use netspurt::congestion::{BbrConfig, CongestionConfig};

@@ -29,8 +29,8 @@ pub(super) struct Model {
     /// Whether the rate of the last sample was limited by the sender, and not by the path.
     pub(super) app_limited: bool,
     /// The number of octets delivered when BBR began to hold cwnd down, and the number delivered
-    /// when the segments sent under this limit have arrived. Samples of segments that were sent in
-    /// between do not show the rate of the path.
+    /// when the segments sent under this limit have arrived. A segment that was sent between these
+    /// two counts gives a sample that does not show the rate of the path.
     held: (u64, u64),
     /// The minimum round trip. It expires when `min_rtt_window` has passed since `min_rtt_stamp`.
     pub(super) min_rtt: Option<Duration>,

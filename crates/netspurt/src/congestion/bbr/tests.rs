@@ -15,9 +15,11 @@ const SMSS: u64 = 1000;
 struct Flying {
     acked_at: u64,
     sent_at: u64,
-    /// `delivered`, `delivered_at` and `first_sent` of the [`Pipe`] when the segment was sent.
+    /// The field `delivered` of the [`Pipe`] when the segment was sent.
     delivered: u64,
+    /// The field `delivered_at` of the [`Pipe`] when the segment was sent.
     delivered_at: u64,
+    /// The field `first_sent` of the [`Pipe`] when the segment was sent.
     first_sent: u64,
 }
 
@@ -172,7 +174,7 @@ fn ms(look: &Look) -> u64 {
 
 /// §4.3.2 and §4.3.3: STARTUP fills the path within a few round trips, and DRAIN empties the queue.
 #[test]
-fn startup_finds_the_bandwidth_within_five_percent_and_drain_empties_the_queue() {
+fn bbr_finds_the_bandwidth_within_five_percent_in_startup_and_empties_the_queue_in_drain() {
     let (bbr, looks) = ideal(5);
     for look in looks.iter().filter(|look| ms(look) > 500) {
         assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
@@ -195,7 +197,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
     for look in steady {
         let extra = if look.phase == 0 { 8 } else { 6 };
         let products = (look.cwnd - extra * SMSS) as f64 / 63_500.0;
-        assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
+        assert!((1.98..=2.02).contains(&products), "{products} products: {look:?}");
         assert!(
             look.pipe <= 88 * SMSS,
             "pacing keeps not much more than 1.25 bandwidth-delay products in the pipe: {look:?}"
@@ -208,7 +210,7 @@ fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
 /// full. The phase with gain 3/4 may be shorter, if the queue is empty. The pacing rate is the gain
 /// times the bandwidth, less one percent. PROBE_BW begins in the phase of the configuration.
 #[test]
-fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
+fn probe_bw_begins_in_the_configured_phase_and_runs_through_its_eight_phases() {
     let (_, looks) = ideal(5);
     let probing: Vec<Look> =
         looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
@@ -220,7 +222,7 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
         let (gain, most_ms) = [(125, 110), (75, 52)].get(look.phase).copied().unwrap_or((100, 52));
         let lasted = (next.now - look.now) / 1_000_000;
         let least_ms = if look.phase == 1 { 0 } else { 50 };
-        assert!((least_ms..=most_ms).contains(&lasted), "{lasted} ms: {look:?}");
+        assert!((least_ms..=most_ms).contains(&lasted), "it lasted {lasted} ms: {look:?}");
         assert!(look.pacing.abs_diff(look.bandwidth * gain / 100 * 99 / 100) <= 100, "{look:?}");
     }
     let config = BbrConfig { first_phase: 5, ..BbrConfig::default() };
@@ -230,8 +232,9 @@ fn probe_bw_runs_through_its_eight_phases_from_the_configured_phase() {
     assert_eq!(first.phase, 5);
 }
 
-/// §4.3.5: BBR measures the minimum round trip again every ten seconds. It then keeps four segments
-/// in the network for 200 ms. Afterwards the bandwidth and cwnd are as before PROBE_RTT.
+/// §4.3.5: BBR measures the minimum round trip again every ten seconds. For this measurement, it
+/// keeps four segments in the network for 200 ms. Afterwards the bandwidth and cwnd are as before
+/// PROBE_RTT.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -242,7 +245,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
         assert!((10_000..10_200).contains(&(ms(first) - left)), "{first:?}");
         let low = looks.iter().find(|look| look.now >= first.now && look.pipe <= 4 * SMSS);
         let lasted = ms(after) - ms(low.unwrap());
-        assert!((200..255).contains(&lasted), "{lasted} ms after {first:?}");
+        assert!((200..255).contains(&lasted), "it lasted {lasted} ms after {first:?}");
         assert!(after.cwnd > 120 * SMSS, "{after:?}");
         left = ms(after);
     }
@@ -460,7 +463,7 @@ enum Step {
     Idle,
 }
 
-/// Any events, with values at the limits of their types among them.
+/// Any events. Some of them have values at the limits of their types.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX), 0..200_000_000u64, 0..1u64 << 45];
     let octets = || prop_oneof![Just(0), 0..100 * SMSS, 0..1u64 << 40];

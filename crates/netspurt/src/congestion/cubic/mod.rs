@@ -37,22 +37,22 @@ pub struct CubicConfig {
     /// beta_cubic: after congestion, ssthresh is this share of the flight size; with
     /// `whole_segments`, it is this share of cwnd. A fraction below 1.
     pub beta: (u32, u32),
-    /// Whether a flow leaves bandwidth to others if congestion occurs below its last
-    /// `W_max` (§4.7).
+    /// Whether a flow leaves bandwidth to other flows if congestion occurs below its last `W_max`
+    /// (§4.7).
     pub fast_convergence: bool,
     /// The maximum number of segments by which one ACK increases cwnd in slow start (RFC 3465
     /// §2.2). HyStart++ has a limit of its own.
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// The plateau is the cwnd at which the curve is flat. While it is unknown, cwnd grows by at
-    /// least one segment for this number of acknowledged segments. The plateau is unknown before
-    /// any congestion and after a timeout. The number is 20 in Linux. `None`, as in RFC 9438, sets
-    /// no such minimum of the growth.
+    /// While the plateau of the curve (the cwnd at which the curve is flat) is unknown, cwnd grows
+    /// by at least one segment for this number of acknowledged segments. The plateau is unknown
+    /// before any congestion and after a timeout. The number is 20 in Linux. `None`, as in RFC
+    /// 9438, sets no such minimum of the growth.
     pub initial_segs_per_increase_max: Option<u32>,
-    /// The curve does not count the time in which a flow is idle. True: the idle time begins with
-    /// the last transmission, as in Linux (`CA_EVENT_TX_START`). False: it begins with the last ACK
-    /// (RFC 9438 §5.8).
+    /// The curve does not count the time in which a flow is idle. If this field is true, the idle
+    /// time begins with the last transmission, as in Linux (`CA_EVENT_TX_START`). Otherwise, the
+    /// idle time begins with the last ACK (RFC 9438 §5.8).
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies (the ticks of Linux's clock), as in
     /// Linux ([`WholeCubic`]).
@@ -95,8 +95,9 @@ struct AvoidanceStage {
     first: bool,
     /// `W_est`: the cwnd that Reno would have, in octets.
     reno: u64,
-    /// The remainders of the divisions for `reno` and for cwnd.
+    /// The remainder of the last division for `reno`.
     reno_remainder: u128,
+    /// The remainder of the last division for cwnd.
     remainder: u128,
 }
 

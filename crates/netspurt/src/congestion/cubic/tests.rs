@@ -1,6 +1,6 @@
 //! Tests of CUBIC, the congestion control algorithm of RFC 9438. They compare the RFC's formulas,
-//! cited by section, with values that were computed by hand, and check properties that hold for any
-//! ACKs.
+//! cited by section, with values that were computed by hand. They also check properties that hold
+//! for any ACKs.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
 /// §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C). With W_max 90 and cwnd_epoch 63, K is
 /// cbrt(67.5) = 4.0716 s. With W_max 360 and cwnd_epoch 252, K is cbrt(270) = 6.4633 s.
 #[test]
-fn k_is_the_cube_root_of_the_gap_over_c() {
+fn k_is_the_cube_root_of_the_gap_divided_by_c() {
     for (segs, k_us) in [(90, 4_071_626), (360, 6_463_304)] {
         let (mut cubic, window) = cut(segs);
         let k = stage(&mut cubic, window.cwnd).k.as_nanos() / 1000;
@@ -69,7 +69,7 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 /// cwnd_epoch. W(2.0716 s) is 8 C = 3.2 segments below the plateau (W_max). W(K) is the plateau.
 /// W(K + 5 s) is 125 C = 50 segments above the plateau.
 #[test]
-fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
+fn the_distance_to_the_plateau_is_c_times_the_cube_of_the_time_to_k() {
     let (mut cubic, window) = cut(90);
     let stage = stage(&mut cubic, window.cwnd);
     let at = |ns| stage.window_at(curve(), Duration::from_nanos(ns));
@@ -110,7 +110,7 @@ fn the_window_grows_by_at_most_half_in_a_round_trip_and_never_shrinks() {
 
 /// §4.3: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 until W_est reaches cwnd_prior, then 1.
 #[test]
-fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
+fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_is_one_afterwards() {
     let (cubic, _) = cut(10);
     assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 9_999), (9, 17));
     assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 10_000), (17, 17));
@@ -120,7 +120,7 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
 /// window grows by 9/17 of a segment for each acknowledged window. When the window has reached its
 /// size from before the cut, it grows by one whole segment, as in Reno.
 #[test]
-fn the_window_grows_like_that_of_reno_in_the_reno_friendly_region() {
+fn in_the_reno_friendly_region_the_window_grows_as_with_reno() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -185,14 +185,14 @@ fn the_average_windows_agree_with_the_tables_of_the_rfc() {
         let peak = (segments / 0.925) as u64;
         let found = average_window(Duration::from_millis(rtt_ms), every, peak);
         let off = found / segments - 1.0;
-        assert!(off.abs() < 0.06, "{rtt_ms} ms, 1 in {every}: {found}, not {segments}");
+        assert!(off.abs() < 0.06, "RTT {rtt_ms} ms, 1 loss in {every}: {found}, not {segments}");
     }
 }
 
 /// §4.6: ssthresh is 0.7 of the flight, and at least two segments. §4.7: W_max is the window. With
 /// fast convergence, W_max is 0.85 of the window if the window is below the last W_max.
 #[test]
-fn a_cut_sets_ssthresh_and_w_max_and_fast_convergence_lowers_w_max() {
+fn a_cut_sets_ssthresh_and_w_max_but_fast_convergence_lowers_w_max() {
     for (fast, plateau) in [(true, 850_000), (false, 1_000_000)] {
         let mut cubic = Cubic::new(CubicConfig { fast_convergence: fast, ..Default::default() });
         let window = Window { cwnd: 2_000_000, ssthresh: Window::NO_THRESHOLD };
@@ -227,7 +227,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
 /// W_max and cwnd_prior are the window.
 #[test]
-fn without_an_earlier_loss_congestion_avoidance_begins_on_the_plateau() {
+fn congestion_avoidance_begins_on_the_plateau_if_there_was_no_earlier_loss() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
@@ -301,8 +301,8 @@ fn the_cube_root_agrees_with_floating_point() {
     for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
         let root = cube_root(x);
         let float = (x as f64).cbrt();
-        assert!((root as f64 - float.floor()).abs() <= 1.0, "{x}: {root}, {float}");
-        assert_eq!(root, (float + 1e-6).floor() as u64, "{x}");
+        assert!((root as f64 - float.floor()).abs() <= 1.0, "cube root of {x}: {root}, {float}");
+        assert_eq!(root, (float + 1e-6).floor() as u64, "cube root of {x}");
     }
 }
 
@@ -315,7 +315,7 @@ enum Step {
     Idle(u64),
 }
 
-/// Any events, with values at the limits of their types among them.
+/// Any events. Some of them have values at the limits of their types.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = prop_oneof![Just(0), Just(u64::MAX / 4), 0..200_000_000u64, 0..1u64 << 45];
     let ack = (span.clone(), 0..1u64 << 20, span.clone(), prop::bool::weighted(0.9));
@@ -346,7 +346,7 @@ proptest! {
     fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
         let back = curve.offset(curve.climb(gap));
-        prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
+        prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "gap {}: {}", gap, back);
     }
 
     /// Between congestions, the window does not shrink. An ACK increases it by at most the
@@ -403,7 +403,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn before_any_congestion_twenty_acknowledged_segments_open_the_window_by_one() {
+fn twenty_acknowledged_segments_open_the_window_by_one_segment_before_any_congestion() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

@@ -2,13 +2,13 @@
 //! clock), as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and Xu 2008, "CUBIC: A New
 //! TCP-Friendly High-Speed TCP Variant").
 //!
-//! In congestion avoidance cwnd follows a curve over time, which is flat at its plateau. Each value
-//! of the curve is a whole number of segments, because the distance to the plateau is rounded down.
-//! So below the plateau this curve is up to one segment higher than the curve of CUBIC in octets.
-//! Above the plateau, this curve is up to one segment lower. In RFC 9438 §4.4, an ACK opens cwnd by
-//! (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count` acknowledged
-//! segments. A cut is a reduction of cwnd because of congestion. The undo of a cut does not restore
-//! the plateau from before the cut. A timeout clears the plateau.
+//! In congestion avoidance cwnd follows a curve over time. The curve is flat at its plateau. Each
+//! value of the curve is a whole number of segments, because the distance to the plateau is rounded
+//! down. So below the plateau this curve is up to one segment higher than the curve of CUBIC in
+//! octets. Above the plateau, this curve is up to one segment lower. In RFC 9438 §4.4, an ACK opens
+//! cwnd by (target - cwnd) / cwnd segments. Here cwnd opens by one segment after `count`
+//! acknowledged segments. A cut is a reduction of cwnd because of congestion. The undo of a cut
+//! does not restore the plateau from before the cut. A timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -42,8 +42,9 @@ struct WholeStage {
     /// When the curve reaches its plateau, in 1024ths of a second after the jiffy `began`.
     k: u64,
     plateau: u64,
-    /// The cwnd that Reno would have, and the segments acknowledged since this value last grew.
+    /// The cwnd that Reno would have, in segments.
     reno: u64,
+    /// The number of segments that were acknowledged since `reno` last grew.
     acked: u64,
 }
 
@@ -79,8 +80,8 @@ pub(in crate::congestion) struct WholeCubic {
 packed!(WholeCubic { slow_start, state } keeps { config });
 
 /// The cube root as Linux approximates it (`cubic_root`): one step of Newton's method, with
-/// 341/1024 for a third. The start value follows from the leading bits. The error of the root is up
-/// to 0.3 %.
+/// 341/1024 in place of 1/3. The start value follows from the leading bits. The error of the root
+/// is up to 0.3 %.
 ///
 /// Linux reads the start value from a table that was refined by hand. Here the start value is a
 /// linear function of the cube root of the leading bits, and this function is fitted to the table.
@@ -305,8 +306,8 @@ mod tests {
 
     /// A cut from 10 segments leaves 7, and the plateau is 3 segments above, so K is (3 /
     /// 0.4)^(1/3) = 1.957 s. One round trip after the start, the curve is 0.4 · 1.857³ = 2.56
-    /// segments below the plateau, which counts as 2 whole segments. The target is therefore 8, and
-    /// 7 acknowledged segments open cwnd by one segment. Linux 6.18 does the same.
+    /// segments below the plateau. This distance counts as 2 whole segments. The target is
+    /// therefore 8, and 7 acknowledged segments open cwnd by one segment. Linux 6.18 does the same.
     #[test]
     fn the_distance_to_the_plateau_is_rounded_down_to_whole_segments() {
         let mut cubic = cubic();
@@ -387,7 +388,7 @@ mod tests {
     fn the_rough_root_is_near_the_exact_root() {
         for gap in 1..2000_u64 {
             let (exact, rough) = (cube_root(u128::from(gap << 40) / 410), gap << 40);
-            assert!(exact.abs_diff(rough_cube_root(rough / 410)) <= exact / 300 + 1, "{gap}");
+            assert!(exact.abs_diff(rough_cube_root(rough / 410)) <= exact / 300 + 1, "gap {gap}");
         }
     }
 
@@ -395,7 +396,7 @@ mod tests {
     /// first segment opens cwnd from 6 to 7 in slow start. After that, cwnd becomes 8 when 15 more
     /// segments are acknowledged.
     #[test]
-    fn a_timeout_clears_the_plateau_and_reno_opens_the_window() {
+    fn a_timeout_clears_the_plateau_and_then_the_window_grows_as_with_reno() {
         let mut cubic = cubic();
         let full = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Timeout, full.cwnd, SMSS, &full);

@@ -144,8 +144,8 @@ impl HyStart {
         }
     }
 
-    /// Whether this ACK belongs to the round's train of ACKs, and the train has lasted long enough
-    /// to end slow start.
+    /// Whether two conditions hold: this ACK belongs to the round's train of ACKs, and the train
+    /// has lasted long enough to end slow start.
     fn is_long_train(&self, round: &mut HyStartRound, now: Time, min_rtt: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {
@@ -222,12 +222,12 @@ mod tests {
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us);
             assert_eq!(at, None, "a growth of only {limit_us} us does not end slow start");
             let at = acks_until_exit(&mut delays(), rtt_us, rtt_us + limit_us + 1);
-            assert_eq!(at, Some(9), "{rtt_us} us");
+            assert_eq!(at, Some(9), "round trip {rtt_us} us");
         }
     }
 
     #[test]
-    fn one_short_round_trip_in_the_round_keeps_slow_start_going() {
+    fn slow_start_goes_on_if_one_round_trip_in_the_round_is_short() {
         for (first_us, ends) in [(40_000, false), (80_000, true)] {
             let (mut algorithm, mut window) = (delays(), window(16));
             algorithm.on_ack(&ack(0, 40_000, 1, 1), &mut window);
@@ -259,7 +259,7 @@ mod tests {
         for una in 2..=19 {
             let rtt_us = if una <= 10 { 40_000 } else { 80_000 };
             algorithm.on_ack(&ack(50_000 + una * 5000, rtt_us, una, 100), &mut window);
-            assert_eq!(window.in_slow_start(), una < 19, "{una}");
+            assert_eq!(window.in_slow_start(), una < 19, "una {una}");
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
                 algorithm.on_ack(&ack(*at, 40_000, 1 + at / spacing_us, 100), &mut window);
                 !window.in_slow_start()
             });
-            assert_eq!(end, end_us, "{spacing_us} us apart, paced: {paced}");
+            assert_eq!(end, end_us, "ACKs {spacing_us} us apart, paced: {paced}");
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
             for n in 0..40 {
                 algorithm.on_ack(&ack(n * 1000, 40_000, 1 + n, 100), &mut window);
             }
-            assert_eq!(!window.in_slow_start(), ends, "{segs} segments");
+            assert_eq!(!window.in_slow_start(), ends, "cwnd of {segs} segments");
             assert_eq!(window.ssthresh == window.cwnd, ends);
         }
     }

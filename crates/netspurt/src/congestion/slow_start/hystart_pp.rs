@@ -57,7 +57,7 @@ impl Default for HyStartPpConfig {
 
 impl HyStartPpConfig {
     /// The round-trip growth that begins conservative slow start (RFC 9406 §4.2). The argument
-    /// `last` is the round trip of the round before.
+    /// `last` is the round trip of the previous round.
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.
@@ -84,8 +84,9 @@ pub(super) struct HyStartPp {
     config: HyStartPpConfig,
     /// The round ends when the acknowledgments reach this octet (windowEnd).
     window_end: Option<u64>,
-    /// The minimum round trips of the last round and of this round.
+    /// The minimum round trip of the last round.
     last_round: Option<Duration>,
+    /// The minimum round trip of this round so far.
     this_round: Option<Duration>,
     /// The number of round trips measured in this round.
     samples: u32,
@@ -209,7 +210,7 @@ mod tests {
                 assert_eq!(bench.round(rtt_us), [SMSS; 10]);
                 let mut expected = [SMSS; 10];
                 expected[8..].fill(pace);
-                assert_eq!(bench.round(rtt_us + grown), expected, "{rtt_us} + {grown} us");
+                assert_eq!(bench.round(rtt_us + grown), expected, "RTT {rtt_us} us + {grown} us");
             }
         }
     }
@@ -217,7 +218,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
     /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_and_in_css_two() {
+    fn an_ack_opens_the_window_by_at_most_eight_segments_or_by_two_in_css() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
@@ -236,7 +237,7 @@ mod tests {
     /// RFC 9406 §4.2: Conservative slow start (CSS) lasts five rounds, including the round in which
     /// it begins. At its end ssthresh becomes cwnd.
     #[test]
-    fn after_five_rounds_of_css_slow_start_is_over() {
+    fn slow_start_is_over_after_five_rounds_of_css() {
         let mut bench = Bench::delayed();
         for _ in 2..=5 {
             assert!(bench.window.in_slow_start());

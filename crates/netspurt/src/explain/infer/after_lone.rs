@@ -44,7 +44,7 @@ pub struct AfterLone {
     full: bool,
     /// When the first of the new octets was acknowledged.
     ended: Option<Time>,
-    /// Whether the acknowledgment at the instant `ended` came with data. Then the application may
+    /// Whether the acknowledgment at the instant `ended` came with data. If so, the application may
     /// decide how much is sent next.
     app_limited: bool,
     /// Whether cwnd may have been reduced for another reason than the retransmission of the lone
@@ -61,7 +61,8 @@ impl AfterLone {
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends before octet `right`. `only` says that no
-    /// other segment was retransmitted since the previous transmission of its octets.
+    /// other segment was retransmitted between this retransmission and the previous transmission of
+    /// its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,
@@ -94,7 +95,7 @@ impl AfterLone {
         (self.sent_bytes > fresh.smss_bytes * (Self::WIDE - 1)).then_some(Cause::Tlp)
     }
 
-    /// Whether the watch is over after [`sending`](Self::sending) took a segment. Then later
+    /// Whether the watch is over after [`sending`](Self::sending) took a segment. If so, later
     /// segments do not show the cause.
     pub fn is_over(&self) -> bool {
         self.ended.is_some()

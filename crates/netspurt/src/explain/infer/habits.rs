@@ -50,8 +50,8 @@ impl AckHabits {
     }
 
     /// The number of octets for which the receiver may wait before it acknowledges. The receiver
-    /// waits for two full segments of `smss_bytes` octets (RFC 5681 §4.2), or for one if it was
-    /// seen to acknowledge each segment.
+    /// waits for two full segments of `smss_bytes` octets (RFC 5681 §4.2), or for one full segment
+    /// if the receiver was seen to acknowledge each segment.
     pub fn awaited_bytes(&self, smss_bytes: u64) -> u64 {
         let each = self.most_bytes <= smss_bytes && self.calm > Self::QUICK;
         if each { smss_bytes } else { smss_bytes * 2 }

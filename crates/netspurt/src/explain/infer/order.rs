@@ -118,8 +118,8 @@ impl SendingOrder {
     }
 
     /// How many packets the sender sent between the newest packet and `packet`, as identifications
-    /// show it. `None` unless identifications ascend, and the identification of `packet` is above
-    /// the newest identification by 1 to [`STEP`](Self::STEP).
+    /// show it. `None` unless two conditions hold: identifications ascend, and the identification
+    /// of `packet` is above the newest identification by 1 to [`STEP`](Self::STEP).
     pub fn sent_between(&self, packet: &impl CapturedTcp) -> Option<u16> {
         let step = packet.ip_id().wrapping_sub(self.id);
         (self.ascends() && (1..=Self::STEP).contains(&step)).then(|| step - 1)
@@ -220,8 +220,9 @@ impl SendingOrder {
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
-    /// Whether `packet` is a copy of the packet `kept`, which was captured the time `gap` before.
-    /// `answered_since` says whether an acknowledgment came between the two packets.
+    /// Whether `packet` is a copy of the packet `kept`. The packet `kept` was captured earlier than
+    /// `packet`, by the time `gap`. `answered_since` says whether an acknowledgment came between
+    /// the two packets.
     fn is_copy(
         &self,
         gap: Duration,

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_the_link_override_round_trips() {
+    fn link_headers_decide_the_capture_point_even_if_round_trips_disagree() {
         let mut path = PathTimes::default();
         path.near_sample(Duration::from_millis(20));
         path.far_sample(Duration::from_millis(2));

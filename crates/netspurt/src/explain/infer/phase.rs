@@ -61,9 +61,9 @@ pub struct Machine {
     /// In a loss phase: the number of retransmissions from `begun` on that no D-SACK block has
     /// reported.
     unreported: u32,
-    /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
-    /// of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3; Linux
-    /// has the same condition).
+    /// In a loss phase: whether the sender repaired nothing when the phase began. If so, the
+    /// arrival of octets that were sent only once shows that the timeout was spurious (RFC 5682 §3;
+    /// Linux has the same condition).
     pub from_open: bool,
     /// In a loss phase: whether acknowledgments show that originals were still arriving.
     pub undone: bool,
@@ -71,7 +71,7 @@ pub struct Machine {
     /// step 2b).
     pub went_on: bool,
     /// In a loss phase: whether an ACK of new octets shows that the timeout was spurious (RFC 5682
-    /// §2.1 step 3b). Then two conditions hold. Before this ACK, the sender sent no old octets
+    /// §2.1 step 3b). If so, two conditions hold. Before this ACK, the sender sent no old octets
     /// again except the segment that the timeout sent. The ACK covers octets above `again_to`, or
     /// new octets were sent before this ACK.
     accepted: bool,
@@ -173,8 +173,8 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at the instant `at`, which was recognised later. The
-    /// timeout sent retransmission `number`, which is still outstanding and ends at `highest`.
+    /// Begins a loss phase after a timeout at the instant `at`. The timeout was recognised only
+    /// later. It sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         (self.begun, self.unreported) = (number, 1);
@@ -271,7 +271,8 @@ impl Machine {
         Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported }
     }
 
-    /// Returns `inferred`, or the cause that the flow label shows, if it shows one.
+    /// Returns the cause that the flow label shows. If the label shows no cause, returns
+    /// `inferred`.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -418,7 +419,7 @@ impl Machine {
     /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.
     /// The segment that the timeout sent takes one round trip. The segments that test whether the
     /// timeout was spurious take another round trip (RFC 5682 §2.1). `AFTER_LONE` is twice the sum
-    /// of the two, as a margin.
+    /// of these two times, as a margin.
     const AFTER_LONE: u64 = 4;
 
     /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
@@ -574,8 +575,8 @@ impl Machine {
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
             // A SACK block reports octets that were sent after the last retransmission of this
-            // segment, so that retransmission was lost. RACK finds this (RFC 8985 §6.2), and Linux
-            // begins a recovery then (`tcp_fastretrans_alert`).
+            // segment, so this last retransmission was lost. RACK finds this (RFC 8985 §6.2), and
+            // Linux begins a recovery then (`tcp_fastretrans_alert`).
             return Inferred { cause: Cause::Rack, rule: CauseRule::LostAgain };
         }
         let age = scene.age();

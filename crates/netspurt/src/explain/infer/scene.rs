@@ -12,13 +12,13 @@ use super::syn_style::ProbesBySyn;
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks had reported all octets of the retransmission, and these blocks may have
-    /// reached the sender.
+    /// Whether SACK blocks had reported all octets of the retransmission. Only blocks that may have
+    /// reached the sender count.
     pub reported: bool,
     /// The shortest time from the capture to the sender and back.
     pub near: Duration,
-    /// Whether this retransmission lies above the previous one, and SACK blocks had reported all
-    /// octets between these retransmissions that were not acknowledged.
+    /// Whether this retransmission lies above the previous one, and all octets between them had
+    /// been acknowledged or reported by SACK blocks.
     pub skips_reported: bool,
     /// Whether this retransmission begins below the end of the previous retransmission.
     pub begins_below_previous: bool,
@@ -31,9 +31,10 @@ pub struct ScenePlace {
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
-    /// Whether this retransmission follows the previous one without a gap, within the shortest
-    /// round trip, and no acknowledgment with news came between the two. After a longer time, an
-    /// acknowledgment that the capture missed may have triggered this retransmission.
+    /// Whether three conditions hold. This retransmission follows the previous one without a gap.
+    /// It was sent less than the shortest round trip after the previous one. And no acknowledgment
+    /// with news came between these retransmissions. After a longer time, an acknowledgment that
+    /// the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
@@ -42,8 +43,8 @@ pub struct ScenePlace {
     /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this field is false for
     /// the part of a burst beyond the length of a piece.
     pub in_burst: bool,
-    /// Whether the retransmission is a later part of a burst that is longer than a piece, and SACK
-    /// blocks had reported an earlier part of the burst.
+    /// Whether two conditions hold. The retransmission is a later part of a burst that is longer
+    /// than a piece. And SACK blocks had reported an earlier part of this burst.
     pub burst_repeats_reported: bool,
     /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
     /// the capture. These octets lie above the previous retransmission. And this retransmission

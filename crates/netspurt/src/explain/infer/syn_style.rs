@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_syn_options_shows_stacks_without_probes() {
+    fn the_order_of_syn_options_shows_which_stacks_send_no_probes() {
         let shown = |order, hop_limit| probing(SynStyle { order, hop_limit });
         for (order, hop_limit) in [(0x2483, 64), (0x43, 50), (0x2384, 64), (0x234, 117), (0x24, 64)]
         {

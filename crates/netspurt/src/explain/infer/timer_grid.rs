@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_at_random_seldom_fall_on_a_grid() {
+    fn random_instants_seldom_fall_on_a_grid() {
         let mut random = Stream::named(2, "no ticks");
         let many = 20_000;
         for count in [2, 3, 5, 8] {

@@ -48,7 +48,7 @@ mod tests {
     /// If a phase of loss recovery began after the report, a later retransmission does not show
     /// that the sender reacts to reports.
     #[test]
-    fn a_retransmission_of_a_later_phase_is_no_reaction() {
+    fn a_retransmission_in_a_later_phase_of_recovery_is_no_reaction_to_a_report() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let scene = |ms| SenderScene { at: at(ms), right: 1000, ..SenderScene::default() };
         let mut reports = TooBigReports::default();

@@ -49,7 +49,7 @@ impl RecentNews {
     }
 }
 
-/// The octets `left..right`, which a SACK block that passed at `at` reported for the first time.
+/// Octets that a SACK block reported for the first time: `left..right`. The block passed at `at`.
 #[derive(Clone, Copy, Debug)]
 struct FirstReport {
     at: Time,
@@ -243,7 +243,8 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a SACK block above the cumulative acknowledgment, which passed at `at`.
+    /// Takes a SACK block of the octets `left..right`, which lie above the cumulative
+    /// acknowledgment. The block passed at `at`.
     pub fn report(&mut self, at: Time, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
             let begin = self.sacked.holding(left).map_or(left, |range| range.1);
@@ -369,12 +370,12 @@ impl SenderTrouble {
         }
     }
 
-    /// Whether the octets `left..right`, which a D-SACK block reports, filled a hole and did not
-    /// arrive twice. They were sent again once, and no acknowledgment covered them before, although
-    /// octets above them were reported. While octets are missing, a receiver answers each segment
-    /// at once (RFC 5681 §4.2). So if two copies had arrived, an earlier acknowledgment would cover
-    /// these octets. Some receivers (FreeBSD 13) send such a block about a segment that arrived
-    /// once.
+    /// A D-SACK block reports the octets `left..right`. Returns whether these octets filled a hole
+    /// and did not arrive twice. They were sent again once, and no acknowledgment covered them
+    /// before, although octets above them were reported. While octets are missing, a receiver
+    /// answers each segment at once (RFC 5681 §4.2). So if two copies had arrived, an earlier
+    /// acknowledgment would cover these octets. Some receivers (FreeBSD 13) send such a block about
+    /// a segment that arrived once.
     fn fills_hole(&self, left: u64, right: u64) -> bool {
         self.sacked.top().is_some_and(|top| top > right) && self.watch.has_one(left, right)
     }

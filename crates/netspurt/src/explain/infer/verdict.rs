@@ -157,7 +157,7 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// When the octet `left`, which is acknowledged, was last sent again.
+    /// When the octet `left` was last sent again. This octet is acknowledged.
     pub fn acked_sent(&self, left: u64) -> Option<Time> {
         let one = self.past.iter().rev().find(|one| one.left <= left && left < one.right)?;
         Some(one.at)
@@ -170,8 +170,9 @@ impl VerdictWatch {
         all.map(|one| one.number)
     }
 
-    /// Takes an acknowledgment. `covers` says whether acknowledgment numbers or SACK blocks, up to
-    /// `ack`, cover all octets of a range. Adds the verdicts to `decided`.
+    /// Takes an acknowledgment. `covers` says whether the acknowledgments so far cover all octets
+    /// of a range, by their numbers or by SACK blocks. This includes the acknowledgment `ack`. Adds
+    /// the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -248,9 +249,9 @@ impl VerdictWatch {
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
-    /// Whether `ack` covers more octets than the receiver acknowledges at once, and the
-    /// retransmission `one` ends after the octets for which a delayed ACK may have waited. Then a
-    /// segment filled a gap, and the octets above the gap had arrived before.
+    /// Whether two conditions hold. First, `ack` covers more octets than the receiver acknowledges
+    /// at once. Second, the retransmission `one` ends after the octets for which a delayed ACK may
+    /// have waited. Then a segment filled a gap, and the octets above the gap had arrived before.
     fn covers_more_than_at_once(one: &Watched, ack: &Arrived) -> bool {
         let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.awaited_bytes);
         more && one.right > ack.una.0 + ack.awaited_bytes && ack.una.1 >= one.right

@@ -12,8 +12,8 @@ use super::scene::SenderScene;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waking {
     at: Time,
-    /// Whether a timeout may have sent this segment, and no other segment followed within half a
-    /// round trip.
+    /// Whether two conditions hold: a timeout may have sent this segment, and no other segment
+    /// followed within half a round trip.
     alone: bool,
     /// Whether the sender sent packets before this segment that never came to the capture.
     after_losses: bool,

@@ -122,7 +122,8 @@ impl LastAcked {
         self.segment = (segment.left, segment.right, segment.last_sent);
     }
 
-    /// Notes what the acknowledgments before the current acknowledgment of new octets show.
+    /// Takes `before`: what the earlier acknowledgments show. The current acknowledgment covers new
+    /// octets.
     #[inline]
     pub fn came_after(&mut self, before: KnownAcks) {
         self.before = before;

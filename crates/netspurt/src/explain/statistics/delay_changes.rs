@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_to_a_shorter_delay_delivers_much_at_once() {
+    fn when_the_delay_becomes_shorter_much_is_delivered_at_once() {
         let delay = |n| if (100..200).contains(&n) { 80_000 } else { 50_000 };
         let [longer, shorter, slowly, _] = changes(300, |n| (1000 * n, delay(n))).sums;
         assert_eq!((longer.rtt_ns, longer.bytes), (30_000_000, 1000));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_change_and_small_variations_are_told_apart() {
+    fn a_slow_change_counts_but_small_variations_do_not() {
         let noise = |n| 200 * (n % 8);
         let [longer, shorter, slowly, _] =
             changes(3000, |n| (1000 * n, 40_000 + 10 * n + noise(n))).sums;

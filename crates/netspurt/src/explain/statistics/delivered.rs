@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_acknowledged_retransmission_leaves_no_round_trip() {
+    fn if_an_acknowledgment_also_covers_a_later_retransmission_there_is_no_round_trip() {
         let mut delivered = Delivered::default();
         for ms in [10, 30, 50] {
             delivered.covered(&sent(ms, 0, false), CoveredBy::InOrder);

@@ -1,5 +1,5 @@
-//! The statistics of one direction of a connection: all that the program tcptrace prints in its
-//! long output, and some others.
+//! The statistics of one direction of a connection. They include all statistics that the program
+//! tcptrace prints in its long output.
 
 mod ceiling;
 mod copies;

@@ -44,8 +44,8 @@ packed_value!(RoundTripStatistics {
 impl RoundTripStatistics {
     /// Takes an acknowledgment that newly covers a segment. The segment was sent last at the
     /// instant `sent`. `last` says whether the segment and the acknowledgment end at the same
-    /// octet. Returns whether `last` is true, and no octets below the segment were sent after the
-    /// segment. The caller checks whether the segment was sent only once.
+    /// octet. Returns whether two conditions hold: `last` is true, and no octets below the segment
+    /// were sent after the segment. The caller checks whether the segment was sent only once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;

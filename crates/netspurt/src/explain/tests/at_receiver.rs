@@ -129,7 +129,7 @@ fn an_overtaken_retransmission_of_acknowledged_octets_is_no_copy() {
 /// this ACK triggered it, and a queue before the capture delayed it. If the retransmission echoes
 /// the timestamp of the last duplicate ACK, a timer fired.
 #[test]
-fn the_time_stamp_that_a_repair_echoes_shows_its_trigger() {
+fn the_timestamp_that_a_retransmission_echoes_shows_its_trigger() {
     for (echoed, cause) in [(3, Cause::SackRecovery), (9, Cause::Rto)] {
         let mut talk = Talk::midway();
         talk.stamps = true;
@@ -151,8 +151,8 @@ fn the_time_stamp_that_a_repair_echoes_shows_its_trigger() {
 }
 
 /// In 4.4BSD, a retransmission may begin or end at other octets than the original. Here the
-/// original has 500 octets and has arrived. A retransmission of only these octets was spurious. A
-/// retransmission that also has the next 500 octets, which have not arrived, was needed.
+/// original has 500 octets and has arrived. A retransmission of only these octets was spurious. The
+/// next 500 octets have not arrived, so a retransmission that also has these octets was needed.
 #[test]
 fn at_the_receiver_a_retransmission_with_new_octets_was_needed() {
     for (len, verdict) in [(500, Verdict::Spurious), (1000, Verdict::Needed)] {

@@ -238,7 +238,7 @@ fn sack_recovery_retransmits_holes_below_sacked_octets() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn rack_retransmits_a_quarter_of_a_round_trip_after_the_last_sack() {
+fn a_quarter_of_a_round_trip_after_the_last_sack_rack_retransmits() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
@@ -295,7 +295,7 @@ fn the_waits_table_lists_silences_that_probes_timeouts_and_syns_ended() {
 
 /// A timeout doubles the next wait (RFC 6298 §5.5). A probe does not (RFC 8985 §7.3).
 #[test]
-fn the_second_wait_tells_a_probe_from_a_timeout() {
+fn the_second_wait_shows_whether_a_probe_or_a_timeout_ended_the_first_wait() {
     for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
         let mut talk = Talk::opened(true, false);
         talk.data(101.0, 0).data(381.0, 0).data(second, 0);
@@ -321,7 +321,7 @@ fn the_first_of_two_waits_begins_when_the_timer_was_restarted() {
 /// probe, the sender waits for its RTO, which may be much more than twice this time. After a
 /// timeout, the second wait is about twice the first one.
 #[test]
-fn a_much_longer_second_wait_shows_that_a_probe_ended_the_first() {
+fn a_much_longer_second_wait_shows_that_a_probe_ended_the_first_wait() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
@@ -330,7 +330,7 @@ fn a_much_longer_second_wait_shows_that_a_probe_ended_the_first() {
 /// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which transmission arrived. So the
 /// sender sends no other probe until later octets are acknowledged.
 #[test]
-fn a_sender_sends_no_probe_while_another_outcome_is_open() {
+fn a_sender_sends_no_probe_while_the_outcome_of_its_last_probe_is_open() {
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(401.0, 0).ack(501.0, 1000);
     talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
@@ -355,7 +355,7 @@ fn lone_after_ten(sent: u32) -> Talk {
 /// RFC 5681 §3.1: after a timeout, cwnd is one segment. When this segment is acknowledged, the
 /// sender sends two segments.
 #[test]
-fn the_cwnd_after_a_lone_segment_tells_a_probe_from_a_timeout() {
+fn the_cwnd_after_a_lone_segment_shows_whether_a_probe_or_a_timeout_sent_it() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
     assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
     // Three segments show nothing, because one acknowledgment may add two segments to a cwnd of one
@@ -385,7 +385,7 @@ fn a_timeout_after_a_new_segment_does_not_exclude_probes() {
 
 /// Whether a sender has tail loss probes is a setting of its host.
 #[test]
-fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
+fn other_connections_of_a_host_show_whether_a_probe_or_a_timeout_came() {
     for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
         let mut clear = Talk::opened(true, false);
         clear.data(101.0, 0).data(381.0, 0).data(second, 0);
@@ -404,7 +404,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
 
 /// Linux draws a new flow label when a retransmission timer fires, but not for a probe.
 #[test]
-fn a_changed_flow_label_tells_a_timeout_from_a_probe() {
+fn a_timeout_changes_the_flow_label_but_a_probe_does_not() {
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
     for (label, cause) in [(9, rto), (7, tlp)] {
         let mut talk = Talk::opened(true, false);

@@ -51,7 +51,7 @@ fn both(talk: &Talk) -> [EndedDirection; 2] {
 /// RFC 9293 §3.5.1, RFC 5961 §4.2: the server still has an earlier connection with these ports. It
 /// answers the SYN with the sequence and acknowledgment numbers of this earlier connection.
 #[test]
-fn an_answer_of_an_earlier_connection_numbers_no_new_octets() {
+fn the_numbers_in_an_answer_of_an_earlier_connection_do_not_count() {
     let syn = Segment { seq: FIRST, flags: Flags::SYN, ..Segment::default() };
     let old = Segment { seq: 700, ack: 900, flags: Flags::ACK, ..Segment::default() };
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };

@@ -116,7 +116,7 @@ fn the_time_of_window_probes_counts_as_a_wait_for_the_window() {
 
 /// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
-fn a_window_of_half_the_largest_holds_back_no_sender() {
+fn a_window_of_half_the_largest_window_holds_back_no_sender() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -178,10 +178,10 @@ fn a_pause_counts_for_the_end_that_sends_the_next_data() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
-/// The capture is beside the passive end, which sends five replies of 700 octets, each a segment
-/// with PSH. The round trip is 30 ms. The SYN offers an MSS of `mss` octets, and the SYN-ACK offers
-/// an MSS of `own` octets. Returns the milliseconds that the connection waited for the path, and
-/// for the congestion window.
+/// The capture is beside the passive end. This end sends five replies. Each reply is a segment of
+/// 700 octets with PSH. The round trip is 30 ms. The SYN offers an MSS of `mss` octets, and the
+/// SYN-ACK offers an MSS of `own` octets. Returns the milliseconds that the connection waited for
+/// the path, and for the congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -250,7 +250,7 @@ pub(super) fn opened_for_segments() -> Vec<Packet> {
 
 /// RFC 9293 §3.8.6.3: a receiver may delay an ACK and send it with data.
 #[test]
-fn a_reply_later_than_five_quarters_waited_for_the_application() {
+fn a_reply_after_more_than_five_quarters_of_a_round_trip_waited_for_the_application() {
     assert_eq!(requests(0, 500), [150, 0, 0]);
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
@@ -298,7 +298,7 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
 }
 
 #[test]
-fn short_segments_that_leave_just_after_an_ack_waited_for_it() {
+fn short_segments_that_leave_just_after_an_ack_waited_for_this_ack() {
     for acks in [&[1000][..], &[500, 1000]] {
         assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
     }
@@ -371,7 +371,7 @@ fn a_window_closes_only_once_if_the_zero_window_is_repeated() {
 }
 
 #[test]
-fn the_open_share_compares_a_window_with_the_largest_so_far() {
+fn the_open_share_compares_each_window_with_the_largest_window_so_far() {
     let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
     let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
     assert_eq!(
@@ -445,7 +445,7 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_back_the_sender() {
 /// segment, which is a third of 20 ms. So if data comes 4 ms later, the window held the sender
 /// back. If data comes 8 ms later, the application paused.
 #[test]
-fn beside_the_receiver_a_window_counts_until_the_next_is_known() {
+fn beside_the_receiver_a_window_counts_until_the_sender_knows_the_next_window() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
@@ -499,7 +499,7 @@ fn repaired_at_receiver(during: u32) -> u64 {
 }
 
 #[test]
-fn beside_the_receiver_a_repair_lasts_until_the_sender_knows() {
+fn beside_the_receiver_a_repair_lasts_until_the_sender_knows_that_it_succeeded() {
     assert_eq!(repaired_at_receiver(0), 20);
     assert_eq!(repaired_at_receiver(2), 10);
     assert_eq!(repaired_at_receiver(4), 0);

@@ -34,7 +34,7 @@ fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
 /// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces cwnd at
 /// once (RFC 5681 §3.1). A probe reduces cwnd when later octets are acknowledged (RFC 8985 §7.4.2).
 #[test]
-fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
+fn the_first_request_with_cwr_shows_whether_a_probe_or_a_timeout_came() {
     let told = |found: ExplainedRetransmission| (found.cause.get(), found.rule);
     let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
     assert_eq!(told(requests_with_ecn(1, false)), (rto, CauseRule::LoneByWindow));
@@ -48,7 +48,7 @@ fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
 /// RFC 3168 §6.1.1: the SYN of a connection with ECN has ECE and CWR, and the SYN-ACK has ECE. In
 /// SYNs, these flags report no mark.
 #[test]
-fn the_flags_of_marks_count_except_on_syns() {
+fn the_flags_ece_and_cwr_count_except_on_syns() {
     let mut talk = Talk::midway();
     let both = Flags::ECE.with(Flags::CWR);
     let mut packet = |side, at, seq, len, flags| {

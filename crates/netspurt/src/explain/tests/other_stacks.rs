@@ -34,7 +34,7 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
 /// not split a piece. So it retransmits reported octets together with the missing octets before
 /// them. But a piece holds at most half of the largest window. The window is 5000 octets here.
 #[test]
-fn a_reported_segment_sent_together_with_a_hole_shows_no_go_back_n() {
+fn linux_does_not_go_back_if_it_sends_a_reported_segment_together_with_a_hole() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.12, 1000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
@@ -64,7 +64,7 @@ fn a_long_burst_with_reported_octets_shows_go_back_n() {
 /// stores at most 128 holes. If there are more holes, FreeBSD cannot store all reports. Then it
 /// sends octets again although SACK blocks reported them.
 #[test]
-fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes() {
+fn if_a_sender_cannot_store_all_holes_it_may_retransmit_reported_octets_without_go_back_n() {
     let causes = |holes: u32| {
         let mut talk = Talk::opened(true, false);
         talk.flight(101.0, 0, 2 * holes);
@@ -81,7 +81,7 @@ fn retransmitted_reported_octets_show_nothing_if_a_sender_cannot_store_all_holes
 }
 
 #[test]
-fn a_sender_that_skipped_reported_segments_goes_back_if_it_repeats_two() {
+fn if_a_sender_first_skips_reported_segments_and_then_repeats_two_it_goes_back() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).sack(202.0, 0, &[(1000, 2000)]).sack(203.0, 0, &[(1000, 3000)]);
     talk.sack(204.0, 0, &[(7000, 10_000), (1000, 6000)]).data(204.1, 0).data(204.3, 6000);
@@ -93,7 +93,7 @@ fn a_sender_that_skipped_reported_segments_goes_back_if_it_repeats_two() {
 }
 
 #[test]
-fn a_repeated_reported_segment_makes_the_later_repairs_go_back_n() {
+fn after_a_sender_repeats_a_reported_segment_its_later_repairs_count_as_go_back_n() {
     // SACK blocks report the fourth segment, and not the three segments before it.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
@@ -121,7 +121,7 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 /// lost. An ACK jumps if it covers more octets than any ACK that the receiver sends while nothing
 /// is missing.
 #[test]
-fn only_without_sack_a_late_jump_shows_a_spurious_retransmission() {
+fn a_late_jump_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
         let mut talk = first_of_ten_lost(sack);
         talk.data(204.2, 5000).ack(306.0, 10_000);
@@ -157,7 +157,7 @@ fn an_ack_jumps_only_if_each_ack_before_the_loss_covered_less() {
 /// RFC 6298 §3: a segment that was sent twice gives no sample of the round trip, so the estimate
 /// becomes old.
 #[test]
-fn after_a_long_silence_the_timer_sent_the_head() {
+fn a_head_that_is_sent_again_after_a_long_silence_was_sent_by_the_timer() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(2101.0, 1000).flight(2102.0, 1000, 4);
     talk.data(5102.0, 1000).ack(5202.0, 2000).data(5202.1, 2000).data(5902.1, 2000);
@@ -166,7 +166,7 @@ fn after_a_long_silence_the_timer_sent_the_head() {
 }
 
 #[test]
-fn segments_with_other_ends_than_the_originals_are_no_copies() {
+fn segments_that_end_at_other_octets_than_the_originals_are_no_copies() {
     let mut talk = Talk::opened(false, false);
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
@@ -185,7 +185,7 @@ fn segments_long_after_a_repair_are_no_late_originals() {
 }
 
 #[test]
-fn at_the_receiver_a_segment_with_a_missing_part_was_needed() {
+fn beside_the_receiver_a_segment_that_contains_missing_octets_was_needed() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
     talk.octets(1102.0, 1000, 2000);
@@ -213,7 +213,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
 /// gVisor acknowledges a FIN before it stores the FIN's timestamp. So it echoes the timestamp of
 /// the octets before the FIN.
 #[test]
-fn a_time_stamp_of_earlier_octets_shows_no_arrival_of_a_fin() {
+fn an_echoed_time_stamp_of_earlier_octets_does_not_show_that_a_fin_arrived() {
     for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
         let mut talk = Talk::opened(false, true);
         talk.data(101.0, 0).ack(201.0, 1000);
@@ -233,7 +233,7 @@ fn a_time_stamp_of_earlier_octets_shows_no_arrival_of_a_fin() {
 
 /// RFC 5681 §3.2 step 4: duplicate ACKs inflate the cwnd of a sender that does not go back.
 #[test]
-fn new_octets_in_a_repair_show_a_sender_without_go_back_n() {
+fn a_sender_that_adds_new_octets_to_a_repair_does_not_go_back() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000).ack(404.4, 10_000);
     assert_eq!(talk.direction().habits.unwrap().traits.in_order, 1);
@@ -282,7 +282,7 @@ fn a_partial_ack_and_three_duplicates_trigger_another_fast_retransmit() {
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. But the timer of ns-3 does not stop.
 /// If an acknowledgment triggers a retransmission, the retransmission comes within 1 ms.
 #[test]
-fn a_timer_may_send_a_segment_that_is_newer_than_the_timer() {
+fn a_timer_that_started_before_a_segment_was_sent_may_send_this_segment_again() {
     for (at, cause) in [(460.0, Cause::Rto), (203.0, Cause::Rto), (201.9, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
         talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);
@@ -293,7 +293,7 @@ fn a_timer_may_send_a_segment_that_is_newer_than_the_timer() {
 /// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
 /// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
-fn much_later_octets_that_arrived_show_that_the_timer_sent_the_head() {
+fn if_much_later_octets_arrived_before_the_head_was_sent_again_the_timer_sent_it() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
         let mut talk = first_of_ten_lost(true);
         // The repair is lost. New segments arrive and are reported.
@@ -322,7 +322,7 @@ fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
 /// 4.4BSD goes back after a timeout, and begins a fast retransmit if three duplicate ACKs come for
 /// an octet that it has not sent again yet. Then it continues to go back.
 #[test]
-fn three_duplicate_acks_while_a_sender_goes_back_trigger_a_fast_retransmit() {
+fn while_a_sender_goes_back_three_duplicate_acks_trigger_a_fast_retransmit() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 8).data(1101.0, 0).ack(1201.0, 1000);
     for n in 1..=3 {
@@ -347,7 +347,7 @@ fn lone_again(waits: &[f64]) -> Option<Cause> {
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
-fn a_lone_segment_sent_again_too_soon_for_a_probe_is_rto() {
+fn if_a_lone_segment_is_sent_again_too_soon_for_a_probe_the_cause_is_a_timeout() {
     let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
@@ -443,7 +443,7 @@ fn a_window_update_triggers_no_repair() {
 /// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
 /// probes.
 #[test]
-fn a_lone_segment_is_a_timeout_if_the_syn_shows_a_stack_without_probes() {
+fn if_the_syn_shows_a_stack_without_probes_a_timeout_sends_a_lone_segment_again() {
     let mut talk = Talk::opened(true, true);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
     let first = |capture: &[u8]| {

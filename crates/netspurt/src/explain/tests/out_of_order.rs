@@ -39,7 +39,7 @@ fn shuffled(once: &Talk, seed: u64) -> Talk {
 }
 
 #[test]
-fn a_capture_slightly_out_of_order_shows_the_true_retransmission() {
+fn if_a_capture_is_slightly_out_of_order_the_true_retransmission_is_still_found() {
     assert_eq!(repaired().causes(), [Some(Cause::SackRecovery)]);
     let mut noticed = 0;
     for (seed, v6) in (1..40).flat_map(|seed| [(seed, false), (seed, true)]) {
@@ -80,7 +80,7 @@ fn a_segment_captured_after_its_acknowledgment_is_no_retransmission() {
     assert_eq!(talk.explained().notes.disorder.packets, 10);
 }
 
-/// The server's capture holds the SYN-ACK before the SYN that it answers.
+/// The server's capture holds the SYN-ACK before the SYN, although the SYN-ACK answers the SYN.
 #[test]
 fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
     let mut talk = Talk::opened(true, true);
@@ -98,7 +98,7 @@ fn a_syn_captured_after_its_syn_ack_is_no_retransmission() {
 /// misses the SYN-ACK, and the server retransmits it a second later. This later SYN-ACK counts as a
 /// retransmission, and the time since the original is not known.
 #[test]
-fn only_a_syn_ack_long_after_its_answer_is_a_retransmission() {
+fn a_syn_ack_counts_as_a_retransmission_only_if_it_comes_long_after_its_answer() {
     for (late, again) in [(0.3, 0), (1000.0, 1)] {
         let mut talk = Talk::midway();
         let syn = Segment { seq: 0, flags: Flags::SYN, ..Segment::default() };

@@ -51,7 +51,7 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
 /// A D-SACK block reports the last retransmission. The capture does not show whether the original
 /// or an earlier retransmission arrived before it.
 #[test]
-fn a_report_of_the_last_timeout_gives_earlier_timeouts_no_verdict() {
+fn if_a_report_covers_only_the_last_timeout_earlier_timeouts_get_no_verdict() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])
         .found()
         .iter()
@@ -190,7 +190,7 @@ fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>
 }
 
 #[test]
-fn a_silence_that_a_queue_before_the_capture_explains_is_no_timeout() {
+fn if_a_queue_before_the_capture_explains_a_silence_there_was_no_timeout() {
     let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 200);
     assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
     assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");

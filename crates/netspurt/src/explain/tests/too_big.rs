@@ -113,7 +113,7 @@ impl RoutedTalk {
 /// RFC 1191 §6.4: TCP sends the octets of the first dropped packet again at once, in packets of the
 /// new size. It sends the octets of the second dropped packet when an acknowledgment comes.
 #[test]
-fn retransmissions_immediately_after_a_report_have_the_cause_too_big() {
+fn retransmissions_immediately_after_a_report_have_the_cause_packet_too_big() {
     for v6 in [false, true] {
         let talk = RoutedTalk::reported(v6, 576).data(111.2, 0, 500).data(111.2, 500, 500);
         let talk = talk.ack(211.3, 1000).data(211.4, 1000, 500).data(211.4, 1500, 500);

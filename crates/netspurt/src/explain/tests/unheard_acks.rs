@@ -39,7 +39,7 @@ fn a_probe_is_recognised_after_the_ack_of_its_octets_passed() {
 /// Three duplicate ACKs come, and then the ACK of all octets, because the first segment was only
 /// late. The third duplicate ACK triggers the fast retransmit.
 #[test]
-fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_arrives() {
+fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_of_all_octets_arrives() {
     let mut talk = in_the_middle(false, 4);
     (1..=3).for_each(|n| {
         talk.ack(150.0 + 0.1 * f64::from(n), 6000);
@@ -52,7 +52,7 @@ fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_arrives() {
 /// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
 /// Without duplicate ACKs, nothing shows that acknowledgments triggered the retransmission.
 #[test]
-fn several_unheard_acks_without_a_report_give_an_unknown_cause() {
+fn if_several_acks_are_unheard_and_none_reports_a_loss_the_cause_is_unknown() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
         let mut talk = in_the_middle(false, 6);
         (0..duplicates).for_each(|n| {
@@ -80,7 +80,7 @@ fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
 /// counts from the original. For the second retransmission, the time counts from the first
 /// retransmission.
 #[test]
-fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
+fn the_explainer_knows_the_time_since_an_acknowledged_fin_was_last_sent() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).ack(1000.01, 1000);
     let (flags, seq) = (Flags::FIN.with(Flags::ACK), talk.wire(1000));
@@ -98,7 +98,7 @@ fn the_time_since_an_acknowledged_fin_was_last_sent_is_known() {
 /// the only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip
 /// of the capture, so none can have triggered this segment.
 #[test]
-fn a_timer_sent_a_lone_segment_that_no_ack_triggered() {
+fn a_lone_segment_that_no_ack_triggered_was_sent_by_a_timer() {
     let mut talk = Talk::midway();
     talk.handshake(false, 10.0, 10.0);
     let mut at = 100.0;

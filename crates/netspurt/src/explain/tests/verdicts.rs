@@ -1,4 +1,4 @@
-//! Tests of verdicts on retransmissions (needed or spurious) in captures at the sender. The
+//! Tests of verdicts on retransmissions (needed or spurious) in captures beside the sender. The
 //! evidence is D-SACK blocks, echoed timestamps, and the time of acknowledgments. A talk (`Talk`)
 //! is a made-up capture of one connection. Its times are in milliseconds, and its octets count from
 //! 0.
@@ -65,7 +65,7 @@ fn duplication_by_the_network_makes_d_sack_verdicts_uncertain() {
 /// The explainer watches a limited number of retransmissions. A D-SACK block about a retransmission
 /// that is no longer watched is no sign that the network duplicates packets.
 #[test]
-fn d_sack_blocks_about_very_many_retransmissions_show_no_copies_of_the_network() {
+fn if_there_are_very_many_retransmissions_d_sack_blocks_do_not_show_copies_by_the_network() {
     const MANY: u32 = 1100;
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, MANY).data(401.0, 0);
@@ -97,7 +97,7 @@ fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {
 }
 
 #[test]
-fn an_ack_sooner_than_any_round_trip_answers_the_original() {
+fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
@@ -125,7 +125,7 @@ fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
 /// The answer to a retransmission comes long after it and covers many octets. The retransmission
 /// may have filled a hole, or it may have been spurious.
 #[test]
-fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
+fn without_sack_a_late_ack_of_many_octets_gives_no_verdict() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 5000).ack(904.0, 10_000);
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
@@ -137,7 +137,7 @@ fn without_sack_a_late_ack_of_many_octets_shows_no_verdict() {
 /// the new segment was retransmitted, the capture does not show that the three retransmissions were
 /// spurious.
 #[test]
-fn as_many_duplicate_acks_as_retransmissions_show_that_all_were_spurious() {
+fn if_there_are_as_many_duplicate_acks_as_retransmissions_all_of_these_were_spurious() {
     for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 3).data(401.0, 0).ack(501.0, 1000);

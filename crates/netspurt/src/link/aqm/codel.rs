@@ -60,8 +60,9 @@ struct Head {
     above: bool,
 }
 
-/// If this many intervals have passed since the instant at which the next drop would have come, the
-/// drop rate is forgotten: `count` starts with 1 (RFC 8289 §5.5, `deque`).
+/// Outside the dropping state, CoDel remembers the instant at which the next drop would have come.
+/// If this many intervals have passed since that instant, CoDel forgets the drop rate: `count`
+/// starts with 1 (RFC 8289 §5.5, `deque`).
 const MEMORY: u64 = 16;
 
 impl State {
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn drop_gaps_shrink_with_the_square_root_of_the_count() {
+    fn the_gaps_between_drops_shrink_with_the_square_root_of_the_count() {
         let gaps: Vec<u64> =
             (1..=4).map(|count| algorithm().next_drop(Time::ZERO, count).as_nanos()).collect();
         // The expected gaps are 100 ms divided by 1, √2 = 1.41421356…, √3 = 1.73205080…, and 2.

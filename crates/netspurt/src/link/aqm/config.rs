@@ -157,13 +157,13 @@ impl Default for FqCoDelConfig {
 pub struct PieConfig {
     /// The target delay: QDELAY_REF.
     pub target: Duration,
-    /// The interval between updates of the probability (T_UPDATE); it is above zero.
+    /// The interval between updates of the probability (T_UPDATE). It is above zero.
     pub t_update: Duration,
-    /// How much an update raises the probability for each second of delay beyond the target, before
-    /// the step is divided as RFC 8033 §4.2 says.
+    /// For each second of delay beyond the target, an update raises the probability by this number.
+    /// The step is then divided as RFC 8033 §4.2 says.
     pub alpha: f64,
-    /// How much an update raises the probability for each second by which the delay grew since the
-    /// last update, before the step is divided.
+    /// For each second by which the delay grew since the last update, an update raises the
+    /// probability by this number. The step is then divided in the same way.
     pub beta: f64,
     /// The length of a burst in which PIE drops and marks no frame: MAX_BURST.
     pub max_burst: Duration,

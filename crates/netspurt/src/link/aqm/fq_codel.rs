@@ -68,10 +68,10 @@ impl FqCoDel {
         (self.packets, self.bytes)
     }
 
-    /// Queues the frame of `parcel`. If all queues and the frame in transmission together now
-    /// exceed the limit, frames are dropped from the head of the queue with the most octets (RFC
-    /// 8290 §4.1). `held` has the numbers of frames and octets before the arrival, including the
-    /// frame in transmission.
+    /// Queues the frame of `parcel`. All queues and the frame in transmission together may then
+    /// exceed the limit. If so, frames are dropped from the head of the queue with the most octets
+    /// (RFC 8290 §4.1). `held` has the numbers of frames and octets before the arrival, including
+    /// the frame in transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

@@ -63,9 +63,9 @@ impl Pie {
         self.config.ecn
     }
 
-    /// Called when a frame has left the queue after the time `sojourn`; `empty` says whether the
-    /// queue is now empty. If a departure and an update are due at the same instant, the departure
-    /// comes first.
+    /// Called when a frame has left the queue after the time `sojourn`. The flag `empty` says
+    /// whether the queue is now empty. If a departure and an update are due at the same instant,
+    /// the departure comes first.
     pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_frames_wait_is_the_delay_unless_the_queue_is_empty() {
+    fn the_delay_is_the_wait_of_the_last_frame_or_zero_if_it_left_the_queue_empty() {
         let mut pie = pie();
         pie.departed(at(1), ms(40), false);
         assert_eq!(pie.delay, ms(40));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_drops_nothing_while_few_octets_wait_or_delays_are_short() {
+    fn pie_drops_nothing_while_delays_are_short_or_few_octets_wait() {
         let spent = |p, old| {
             let never = Time::NEVER;
             let burst_allowance = Duration::ZERO;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_drops_instead_of_marking_from_a_probability_of_a_tenth() {
+    fn from_a_probability_of_a_tenth_on_pie_drops_instead_of_marking() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn pie_updates_at_multiples_of_the_interval_after_a_long_idle_time() {
+    fn after_a_long_idle_time_pie_updates_at_multiples_of_the_interval() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
         // 66 667 intervals of 15 ms are 1 000 005 ms.

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_counts_as_typical_frames_that_met_an_empty_queue() {
+    fn idle_time_lowers_the_average_once_for_each_typical_frame_that_fits() {
         // 35 ms of idle time have room for 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
         let mut red = red(|_| {});
         red.avg = 8.0;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_to_max_p_and_then_with_gentle_to_one() {
+    fn the_probability_rises_to_max_p_and_with_the_option_gentle_further_to_one() {
         let mut red = red(|_| {});
         let mut at = |avg| {
             red.avg = avg;

@@ -173,7 +173,7 @@ fn codel_marks_capable_frames_instead_of_dropping_them() {
 }
 
 #[test]
-fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
+fn codel_drops_nothing_if_the_queue_becomes_empty_within_an_interval() {
     // 150 frames at once take 150 ms. From 5 ms on, each frame that leaves has waited for 5 ms or
     // more. The first drop follows after an interval of 100 ms. A burst of 100 frames has left
     // before that.
@@ -255,7 +255,7 @@ fn flows_take_turns_of_a_quantum_and_a_new_flow_comes_first() {
 }
 
 #[test]
-fn a_new_queue_that_empties_goes_behind_the_old_queues() {
+fn a_new_queue_that_becomes_empty_goes_behind_the_old_queues() {
     // The quantum is two frames. The queue of the second flow is empty at 3 ms, and moves behind
     // the queue of the first flow. When a frame of the second flow comes at 3.5 ms, this queue is
     // not a new queue. So the frame waits until the first flow's turn is over.
@@ -279,7 +279,7 @@ fn frames_above_the_limit_are_dropped_from_the_head_of_the_longest_queue() {
 }
 
 #[test]
-fn beyond_the_ce_threshold_every_capable_frame_is_marked() {
+fn every_capable_frame_that_waits_beyond_the_ce_threshold_is_marked() {
     let queue = fq(|config| config.ce_threshold = Some(ms(1)));
     let frames: Vec<_> = (0..5).map(|id| (Time::ZERO, capable(id))).collect();
     // The second frame waits for 1 ms, which is not longer than 1 ms.
@@ -439,7 +439,7 @@ proptest! {
     }
 
     #[test]
-    fn every_frame_is_delivered_or_dropped_once_and_in_its_flows_order(
+    fn every_frame_is_delivered_or_dropped_once_and_each_flow_keeps_its_order(
         frames in traffic(), algorithm in 0_usize..4, seed: u64,
     ) {
         let outcome = run(line(eager(algorithm, seed)), &frames, true);

@@ -8,9 +8,9 @@
 //!
 //! The rules follow Debian's ns2 2.35+dfsg-5; the folder `authorities/ns2` compares the packets of
 //! ns-2 with the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches
-//! have the values of that release: slow_start_restart_, restart_bugfix_, timerfix_,
-//! exitFastRetrans_, aggressive_maxburst_ on; LimTransmitFix_, rampdown_, ts_resetRTO_ off;
-//! maxburst_ and overhead_ 0; spurious_response_ 1.
+//! have the values of that release. These switches are on: slow_start_restart_, restart_bugfix_,
+//! timerfix_, exitFastRetrans_ and aggressive_maxburst_. These are off: LimTransmitFix_, rampdown_
+//! and ts_resetRTO_. The values of maxburst_ and overhead_ are 0, and spurious_response_ is 1.
 
 mod ack;
 mod fack;

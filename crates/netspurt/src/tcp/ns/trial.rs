@@ -5,8 +5,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimeoutTrial {
     pub(super) step: TrialStep,
-    /// ssthresh before the timeout, or the usable window (`window()`) if that was larger; in
-    /// segments.
+    /// ssthresh before the timeout, in segments. If the usable window (`window()`) was larger, the
+    /// value is the usable window.
     pub(super) prior_segs: u32,
 }
 

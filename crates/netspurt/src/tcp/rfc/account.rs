@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn time_counts_for_the_limit_that_applied_when_it_began() {
+    fn a_span_of_time_counts_for_the_limit_that_applied_at_its_beginning() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut account = TimeAccount::default();
         account.advance(at(5), true, false);

@@ -32,7 +32,8 @@ impl Tcb {
     }
 
     /// Processes a segment of any kind. This function is not inlined, so that the machine code for
-    /// predicted segments, the frequent segments that `predict.rs` processes, stays short.
+    /// predicted segments stays short. Predicted segments are the frequent segments that
+    /// `predict.rs` processes.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if self.life.deadline() <= cx.now {
@@ -261,7 +262,7 @@ impl Tcb {
             self.life.begin_time_wait(cx.now);
         }
         if segment.flags.has(Flags::SYN) {
-            // RFC 5961 §4.2: whatever its number, a SYN gets a challenge ACK.
+            // RFC 5961 §4.2: a SYN with any number gets a challenge ACK.
             return self.rx.challenge(cx.now, &self.config);
         }
         if right > left && right <= self.rx.nxt {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_joins_the_packet_before_it_while_this_packet_has_room() {
+    fn a_packet_joins_the_previous_packet_while_the_previous_packet_has_room() {
         let mut joined = packets(&[(10, 60), (60, 90), (90, 110), (110, 111)]);
         assert_eq!(joined.memory(), 200);
         assert_eq!(ranges(&mut joined), [(10, 110), (110, 111)]);

@@ -22,8 +22,8 @@ pub(super) struct BufferTuning {
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The octet up to which the application had read when the present count of read octets began,
-    /// and the instant at which this count began.
+    /// The beginning of the present count of read octets: the octet up to which the application had
+    /// read, and the instant.
     read_to: u64,
     since: Time,
 }

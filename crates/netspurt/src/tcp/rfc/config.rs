@@ -238,8 +238,8 @@ pub struct RfcConfig {
     /// The octets of payload in each segment, if arriving packets were merged from several segments
     /// on their way (GRO). This number of octets counts as a full segment.
     pub merged_mss: Option<u16>,
-    /// The octets that the receiving side can hold for its application; with the rule `autotuning`,
-    /// the largest size of the buffer in octets of memory.
+    /// The octets that the receiving side can hold for its application. With the rule `autotuning`,
+    /// this is the largest size of the buffer in octets of memory.
     pub receive_buffer_bytes: u64,
     /// The largest part of the receive buffer that a SYN offers.
     pub first_window_bytes: u64,

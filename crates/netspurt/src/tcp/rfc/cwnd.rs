@@ -187,7 +187,8 @@ impl CwndControl {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
             raise_ssthresh(&mut self.window, smss);
-            // If the idle time is exactly a multiple of the RTO, its last RTO does not count.
+            // If the idle time is exactly a multiple of the RTO, the last RTO of the idle time does
+            // not count.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
             self.window.cwnd = self.window.cwnd.min((halved * smss).max(initial));
@@ -236,7 +237,7 @@ mod tests {
 
     /// RFC 9406 §4.2: if the sender paces, HyStart++ does not limit how far one ACK opens cwnd.
     #[test]
-    fn an_ack_of_many_segments_opens_cwnd_without_limit_if_the_sender_paces() {
+    fn if_the_sender_paces_an_ack_of_many_segments_opens_cwnd_without_limit() {
         let grown = |pacing| {
             let config = RfcConfig { pacing, ..RfcConfig::rfc_2026() };
             let mut control = CwndControl::new(&config);
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_repair_sets_cwnd_by_its_phase_and_the_burst_limit() {
+    fn at_the_end_of_a_repair_its_phase_and_the_burst_limit_determine_cwnd() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -314,7 +315,7 @@ mod tests {
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
     /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn undoing_a_cut_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
+    fn an_undo_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);

@@ -15,11 +15,11 @@ const FULL_INITIAL: u64 = 536;
 /// The minimum number of octets of a full segment that carries neither PSH nor FIN (`TCP_MIN_MSS`).
 const FULL_MIN: u64 = 88;
 
-/// How many segments are acknowledged immediately after the application asked for immediate
-/// acknowledgments (`TCP_QUICKACK`). With Linux's delays, this number is not used.
+/// After the application asks for immediate acknowledgments (`TCP_QUICKACK`), this many segments
+/// are acknowledged without delay. With Linux's delays, this number is not used.
 const QUICK_SEGS: u32 = 16;
 
-/// How many segments are acknowledged immediately after a congestion mark.
+/// After a congestion mark, this many segments are acknowledged without delay.
 const QUICK_AFTER_MARK: u32 = 2;
 
 /// Which acknowledgment a segment needs.
@@ -88,14 +88,14 @@ pub(super) struct AckDelay {
     algorithm: DelayedAck,
     /// The clock by which times are counted.
     clock: Clock,
-    /// The number of acknowledgments that are still to be sent immediately, and the maximum of this
-    /// number.
+    /// The number of acknowledgments that are still to be sent immediately.
     quick: u32,
+    /// The maximum of `quick`.
     quick_max: u32,
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
-    /// Octets of the last segment, if it was shorter than the field `full` says but may be a full
+    /// Octets of the last segment, if it has fewer octets than `full` but may still be a full
     /// segment. Otherwise the field is 0.
     candidate: u64,
     /// The wait before an acknowledgment in Linux. Zero before the first segment.

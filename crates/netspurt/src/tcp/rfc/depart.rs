@@ -51,7 +51,7 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments up to the limits of `clear_edges`, if there are any. Returns true if
+    /// Sends full segments, if there are any, up to the limits of `clear_edges`. Returns true if
     /// there is one more full segment that fits into the peer's window. This segment waits for cwnd
     /// or for a whole packet of segmentation offload, and nothing else can be sent.
     #[inline]

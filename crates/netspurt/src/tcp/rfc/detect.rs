@@ -81,7 +81,7 @@ impl LossDetector {
         } else {
             let gone = self.scoreboard.sacked() + self.scoreboard.lost();
             let all = window.flight() + self.scoreboard.retransmitted();
-            debug_assert!(all >= gone, "{gone} octets arrived or were lost, of only {all}");
+            debug_assert!(all >= gone, "of {all} octets sent, {gone} arrived or were lost");
             all - gone
         };
         // Each duplicate ACK counts as the arrival of a segment that is neither lost nor known to
@@ -196,8 +196,8 @@ impl LossDetector {
     /// Handles the report that the octets `left..right` are a duplicate. Returns how many segments
     /// were retransmitted spuriously, according to this report: all segments if the octets are
     /// acknowledged, otherwise the segments that were retransmitted. Also returns the first octet
-    /// of a retransmitted segment that SACK had reported before. This segment arrived after later
-    /// segments (`tcp_sacktag_one`).
+    /// of a retransmitted segment that an earlier SACK block had reported. This segment arrived
+    /// after later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -251,7 +251,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the segments that count as lost by the configured [`Recovery`]. Returns the time after
+    /// Marks segments as lost, by the rules of the configured [`Recovery`]. Returns the time after
     /// which RACK must look again, or `None` if RACK need not look again.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
@@ -498,7 +498,7 @@ mod tests {
 
     /// RFC 6582 §3.2 step 1: the acknowledgment must cover more than `recover`.
     #[test]
-    fn duplicates_from_an_earlier_repair_do_not_indicate_a_loss() {
+    fn duplicate_acks_from_an_earlier_repair_do_not_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);
         (bench.loss.dupacks, bench.repair.recover) = (5, 1);
         assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
@@ -523,7 +523,7 @@ mod tests {
 
     /// Mathis and Mahdavi 1996, §3: the condition is snd.fack - snd.una > 3 * MSS.
     #[test]
-    fn a_forward_ack_far_enough_ahead_marks_all_below_it_as_lost() {
+    fn segments_below_a_forward_ack_that_is_far_enough_ahead_are_lost() {
         let mut bench = bench(Recovery::Fack);
         bench.sack(2000, 3000, at(100));
         assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
@@ -534,7 +534,7 @@ mod tests {
     /// RFC 8985 §6.2: rack.rtt is 98 ms, and the reordering window is a quarter of the minimum
     /// round trip.
     #[test]
-    fn rack_marks_late_segments_as_lost_and_checks_the_others_again() {
+    fn rack_marks_late_segments_as_lost_and_checks_the_other_segments_again() {
         let mut bench = bench(Recovery::Rack);
         bench.sack(2000, 3000, at(100));
         let (lost, wait) = bench.detect(at(100));
@@ -577,7 +577,7 @@ mod tests {
 
     /// RFC 5827 §3.1: ER_thresh is one less than the number of outstanding segments.
     #[test]
-    fn with_few_outstanding_segments_fewer_duplicates_indicate_a_loss() {
+    fn with_few_outstanding_segments_fewer_duplicate_acks_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);
         bench.config.early_retransmit = true;
         bench.loss.scoreboard.ack(7000, |_, _| ());

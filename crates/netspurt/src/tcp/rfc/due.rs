@@ -77,7 +77,7 @@ impl RfcSender {
     }
 
     /// Carries out the work of RACK's timer: RACK looks again at segments that were not late enough
-    /// before.
+    /// at its last look.
     pub(super) fn on_reorder_timer(&mut self, now: Time) {
         self.timers.stop_reordering();
         let (news, before) = (News::default(), self.before());

@@ -13,8 +13,9 @@ use super::info::OptionsInfo;
 use super::rules::ReceiveRules;
 use super::stamps::{PeerStamp, stamp};
 
-/// The MSS of a peer that sends no MSS option, over IPv4 and over IPv6 (RFC 9293 §3.7.1).
+/// The MSS of a peer that sends no MSS option over IPv4 (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
+/// The MSS of a peer that sends no MSS option over IPv6 (RFC 9293 §3.7.1).
 const DEFAULT_MSS_V6: u16 = 1220;
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
@@ -33,8 +34,9 @@ pub(super) struct Agreed {
     pub(super) sack: bool,
     pub(super) ecn: bool,
     pub(super) scaling: bool,
-    /// The shifts of the peer's windows and of our windows.
+    /// The shift of the peer's windows.
     pub(super) peer_shift: u8,
+    /// The shift of our windows.
     pub(super) own_shift: u8,
 }
 
@@ -201,7 +203,7 @@ impl HeaderState {
     /// octets shorter than the payload of a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
-        // With padding the option has 4 octets, and 8 for each block.
+        // With padding, the option has 4 octets, and 8 more for each block.
         let blocks = spare.saturating_sub(4) / 8;
         usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(self.sack_room()))
     }
@@ -278,7 +280,7 @@ mod tests {
 
     /// RFC 9293 §3.7.1 and RFC 6691 §2: the octets of options are subtracted from the MSS.
     #[test]
-    fn a_full_segment_has_the_smaller_mss_less_the_timestamps() {
+    fn a_full_segment_has_the_smaller_mss_minus_the_octets_of_timestamps() {
         let smss = |mss, timestamps, header_bytes| {
             let config = RfcConfig { ip_header_bytes: header_bytes, ..RfcConfig::rfc_2026() };
             let agreed = Agreed { timestamps, ..Agreed::default() };
@@ -289,9 +291,10 @@ mod tests {
         assert_eq!((smss(Some(1), false, 20), smss(Some(0), false, 20)), (88, 536));
     }
 
-    /// RFC 2018 §3: the option has two octets and eight for each block; padding makes two more.
+    /// RFC 2018 §3: the option has two octets, and eight more for each block. Padding adds two
+    /// octets.
     #[test]
-    fn free_room_and_the_option_limit_the_sack_blocks_of_a_segment() {
+    fn sack_blocks_must_fit_into_the_free_room_and_into_the_option_field() {
         let mut header = HeaderState::new(&RfcConfig::rfc_2026());
         for (spare, room) in [(0, 0), (11, 0), (12, 1), (19, 1), (20, 2), (1448, SackBlocks::MAX)] {
             assert_eq!(header.sack_room_in(spare), room, "{spare}");

@@ -11,7 +11,7 @@ use super::state::TcpState;
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionInfo {
-    /// RFC 9293's state; a FIN that waits behind data counts as sent (§3.10.4).
+    /// The state of RFC 9293. A FIN that waits behind data counts as sent (§3.10.4).
     pub state: TcpState,
     /// The phase of loss recovery.
     pub phase: Phase,
@@ -35,7 +35,7 @@ pub struct ConnectionInfo {
     pub pipe: u64,
     /// The state of the retransmission timer. Its rttvar does not include the timer's minimum.
     pub rto: RtoState,
-    /// Smoothed round trip to the nanosecond.
+    /// The smoothed round trip, exact to the nanosecond.
     pub srtt: Option<Duration>,
     /// The minimum round trip.
     pub min_rtt: Option<Duration>,
@@ -80,9 +80,9 @@ pub struct ReorderingInfo {
 pub struct DeliveredInfo {
     /// Octets delivered.
     pub bytes: u64,
-    /// The last rate that was sampled, as octets in a time. A sample that the application limited
-    /// counts only if its rate is not lower than the last rate (`tcp_rate_gen`). `None` before the
-    /// first sample, or if samples are not taken.
+    /// The last rate that was sampled: a number of octets, and the time in which they were
+    /// delivered. A sample that the application limited counts only if its rate is not lower than
+    /// the last rate (`tcp_rate_gen`). `None` before the first sample, or if samples are not taken.
     pub rate: Option<(u64, Duration)>,
     /// Whether the application limited the sample of `rate`.
     pub is_app_limited: bool,

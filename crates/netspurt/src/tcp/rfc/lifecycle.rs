@@ -6,8 +6,7 @@ use crate::units::{Duration, Time};
 use super::config::RfcConfig;
 use super::state::{Failure, TcpState};
 
-/// The state of a connection, how the connection was opened, why it failed, and when TIME-WAIT
-/// ends.
+/// The life of a connection: its state, how it was opened, why it failed, and when TIME-WAIT ends.
 #[derive(Debug)]
 pub(in crate::tcp) struct Lifecycle {
     state: TcpState,
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listening_end_may_open_actively_and_is_then_not_passive() {
+    fn a_listening_end_that_opens_actively_is_not_passive_any_more() {
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         life.listen();
         assert!(life.is_passive() && life.open() && !life.is_passive());

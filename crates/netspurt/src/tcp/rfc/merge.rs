@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_data_without_other_flags_and_options_may_be_merged() {
+    fn only_a_data_segment_without_special_flags_and_options_may_be_merged() {
         let mut stamped = data(Flags::ACK);
         stamped.set_timestamps(Timestamps { val: 7, ecr: 8 });
         for good in [data(Flags::ACK), stamped, data(Flags::PSH), data(Flags::FIN)] {

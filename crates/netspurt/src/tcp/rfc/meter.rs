@@ -44,8 +44,9 @@ pub(super) struct RttMeter {
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,
-    /// The octet at which the current round ends, and the number of rounds so far.
+    /// The octet at which the current round ends.
     round_end: u64,
+    /// The number of rounds so far.
     round: u64,
 }
 
@@ -414,7 +415,7 @@ mod tests {
     /// With the rule of Karn and Partridge (1987), a segment that was retransmitted gives no
     /// sample. Without this rule, the first transmission is timed.
     #[test]
-    fn a_retransmission_of_the_timed_segment_ends_its_timing_only_with_karns_rule() {
+    fn only_karns_rule_ends_the_timing_of_a_segment_that_is_retransmitted() {
         for karn in [true, false] {
             let mut bench = bench(Sampling::OnePerRtt);
             bench.send(0);
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_two_segments_samples_the_older_one_or_both() {
+    fn an_ack_of_two_segments_gives_a_sample_of_the_older_segment_or_of_both() {
         let samples = |sampling| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -441,9 +442,10 @@ mod tests {
         assert_eq!(samples(Sampling::EachSegment), [(0, 100), (30, 70)]);
     }
 
-    /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
+    /// RFC 7323 §4.1: the echo gives the sample. In Linux, the echo gives the sample only if all
+    /// covered segments were sent twice.
     #[test]
-    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_does() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_one() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);

@@ -11,9 +11,9 @@ use super::sent_segment::SentSegment;
 /// The fields of a segment that concern the sending half.
 pub(super) struct AckSegment<'a> {
     pub(super) segment: &'a Segment,
-    /// The peer's octet at which the segment begins.
+    /// The number of the peer's octet at which the segment begins.
     pub(super) seq: u64,
-    /// Our octet that the peer expects next.
+    /// The number of our octet that the peer expects next.
     pub(super) ack: u64,
     /// The peer's window in octets.
     pub(super) window: u64,
@@ -207,7 +207,7 @@ mod tests {
 
     /// RFC 2883 §4.1 and §4.2: the first block lies below the ACK, or within the second block.
     #[test]
-    fn a_first_block_below_the_ack_or_within_the_second_reports_a_duplicate() {
+    fn a_first_block_below_the_ack_or_within_the_second_block_reports_a_duplicate() {
         assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));
         let reports = read(&[(3000, 3500), (3000, 4000)]);
         assert_eq!(reports.duplicate, Some((3000, 3500)));

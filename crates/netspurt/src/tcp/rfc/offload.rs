@@ -16,8 +16,9 @@ const PACKET_BYTES_MAX: u64 = 1 << 16;
 /// On long paths, the number of octets in a packet is the pacing rate in octets per second, divided
 /// by this number (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
-/// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
-/// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// The pacing rate in percent of cwnd per round trip. The first value holds while cwnd is below
+/// half of ssthresh, and the second value holds otherwise (`tcp_pacing_ss_ratio`,
+/// `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
 /// On short paths, a packet may be longer than `PACKETS_PER_SECOND` allows. The extra length is
 /// `PACKET_BYTES_MAX`, halved once for each `HALVING_NS` nanoseconds of the minimum round trip

@@ -4,9 +4,9 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-/// The pacing rate in percent of cwnd per round trip, in slow start and in congestion avoidance.
-/// Linux has these two values.
+/// The pacing rate in slow start, in percent of cwnd per round trip, as in Linux.
 const SLOW_START_PERCENT: u64 = 200;
+/// The pacing rate in congestion avoidance, in percent of cwnd per round trip, as in Linux.
 const AVOIDANCE_PERCENT: u64 = 120;
 
 /// Spreads segments over time, if a switch requires this, or if the congestion control algorithm
@@ -73,8 +73,8 @@ pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<Bit
 mod tests {
     use super::*;
 
-    /// Linux's ratios: a round trip has room for two cwnd below half of ssthresh, and for 1.2 cwnd
-    /// otherwise.
+    /// Linux's ratios: a round trip has room for two cwnd while cwnd is below half of ssthresh, and
+    /// otherwise for 1.2 cwnd.
     #[test]
     fn a_cwnd_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));

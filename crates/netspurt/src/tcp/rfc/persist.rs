@@ -56,7 +56,7 @@ impl Persist {
     }
 
     /// Sets the number of probes to zero, because the peer's window is open or the peer accepted a
-    /// probe. Returns whether a probe was sent before.
+    /// probe. Returns whether this number was above zero.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
         core::mem::take(&mut self.backoff) > 0

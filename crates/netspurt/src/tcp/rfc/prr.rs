@@ -87,7 +87,7 @@ mod tests {
     /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
     /// segments that are delivered.
     #[test]
-    fn above_ssthresh_one_segment_is_sent_for_every_two_delivered() {
+    fn with_pipe_above_ssthresh_one_segment_is_sent_for_every_two_delivered() {
         let mut prr = Prr::default();
         prr.begin(20 * SMSS);
         let mut pipe = 19 * SMSS;
@@ -130,7 +130,7 @@ mod tests {
     /// octets as were delivered. It sends one segment more if the ACK shows no further loss. In
     /// this branch cwnd exceeds ssthresh only for the first retransmission.
     #[test]
-    fn below_ssthresh_at_most_one_segment_more_is_sent_than_was_delivered() {
+    fn with_pipe_below_ssthresh_the_sender_sends_at_most_one_segment_more_than_was_delivered() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

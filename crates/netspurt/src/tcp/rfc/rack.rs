@@ -8,12 +8,12 @@ use crate::units::{Duration, Time};
 use super::scoreboard::Scoreboard;
 use super::sent_segment::SentSegment;
 
-/// The number of recoveries without the report of a duplicate after which the reordering window
-/// shrinks again (RFC 8985 §6.2 step 4, "16 loss recoveries").
+/// After this many recoveries without the report of a duplicate, the reordering window shrinks
+/// again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
-/// Of consecutive arrived segments, loss detection checks this many one by one, and skips the
-/// others in one step.
+/// Of consecutive arrived segments, loss detection checks this many one by one, and skips the other
+/// segments in one step.
 const STEPS: u32 = 4;
 
 /// The unit of Linux's clock for sending times.
@@ -105,8 +105,8 @@ pub(super) struct RackInputs {
 
 impl Rack {
     /// Whether later segments overtook the segment `sent`, whose arrival an ACK has just shown.
-    /// `fack` is the octet after the highest octet that was known to have arrived before. A segment
-    /// that was sent more than once does not count as overtaken.
+    /// `fack` is the octet after the highest octet that was known to have arrived before this ACK.
+    /// A segment that was sent more than once does not count as overtaken.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
@@ -278,8 +278,9 @@ mod tests {
         assert_eq!(rack.reo_wnd_mult, 3);
     }
 
-    /// Linux: `tcp_mstamp_refresh`. The segment that gave RACK its round trip and three others
-    /// left at one instant. The clock was read again before the last two.
+    /// Linux: `tcp_mstamp_refresh`. The segment that gave RACK its round trip left at the same
+    /// instant as three other segments. The clock was read again before the last two of these
+    /// segments.
     #[test]
     fn rack_waits_longer_for_segments_sent_after_another_clock_reading() {
         let detect = |reads_clock| {
@@ -312,7 +313,7 @@ mod tests {
     /// RFC 8985 §6.2 step 5: a segment is late when RACK.rtt plus reo_wnd have passed since it was
     /// sent. The timer runs for exactly the rest of this time.
     #[test]
-    fn racks_timer_fires_exactly_when_a_segment_becomes_late() {
+    fn the_timer_of_rack_fires_exactly_when_a_segment_becomes_late() {
         let at = |ns| Time::ZERO + Duration::from_nanos(ns);
         let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());
         for (n, sent) in [(0, 0), (1, 300)] {

@@ -21,7 +21,8 @@ pub(super) struct Delivery {
     /// nothing was outstanding.
     first_sent_at: Time,
     newest: Newest,
-    /// The rate that [`DeliveredInfo`] reports: octets, and the time in which they were delivered.
+    /// The rate that [`DeliveredInfo`] reports: a number of octets, and the time in which they were
+    /// delivered.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// Segments that are sent after the application ran out of data count as limited by the

@@ -73,14 +73,16 @@ pub(super) struct Opening {
 /// An arrival: a segment, or several segments of one length that were merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Octets of payload in total, and in each segment.
+    /// Octets of payload in total.
     pub(super) len: u64,
+    /// Octets of payload in each segment.
     pub(super) part: u64,
-    /// The number of segments, and the octets of memory that they take. Segments that were merged
-    /// before they reached this end count as one segment.
+    /// The number of segments. Segments that were merged before they reached this end count as one
+    /// segment.
     pub(super) packets: u64,
+    /// The octets of memory that the segments take.
     pub(super) memory: u64,
-    /// Octets that still fit into this memory, behind the payload.
+    /// Octets that still fit into `memory`, behind the payload.
     pub(super) room: u64,
 }
 
@@ -108,8 +110,9 @@ impl Load {
 ///   beyond a hole, and when it is full. It has a maximum size.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
-    /// The size of the buffer in octets of memory, and its maximum size.
+    /// The size of the buffer, in octets of memory.
     size: u64,
+    /// The maximum size of the buffer, in octets of memory.
     size_max: u64,
     /// Whether the size is fixed, because the application asked for it or because autotuning is
     /// off.
@@ -119,8 +122,9 @@ pub(super) struct ReceiveMemory {
     pub(super) accepted: bool,
     /// The share of the memory that counts as window, in 256ths.
     share: u64,
-    /// Octets of the largest window, and the upper bound of this value.
+    /// Octets of the largest window.
     clamp: u64,
+    /// The upper bound of `clamp`.
     clamp_max: u64,
     /// The threshold of the window, in octets (`rcv_ssthresh`).
     threshold: u64,
@@ -128,8 +132,9 @@ pub(super) struct ReceiveMemory {
     advertised: u64,
     reports: bool,
     shift: u8,
-    /// The packets that wait for the application, and the octets of memory of all these packets.
+    /// The packets that wait for the application.
     unread: VecDeque<HeldPacket>,
+    /// The octets of memory of all packets that wait for the application.
     unread_memory: u64,
     /// Memory of the last arrival, if the application reads data as it arrives. This memory is not
     /// free yet when the acknowledgment is sent, because the application reads the data only
@@ -315,8 +320,8 @@ impl ReceiveMemory {
     }
 
     /// Computes from an arrival which share of the memory counts as window. The caller calls this
-    /// if the segments of the arrival are longer than what counted as a full segment before. The
-    /// last advertised window has `advertised` octets.
+    /// if the segments of the arrival are longer than what counted as a full segment until then.
+    /// The last advertised window has `advertised` octets.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -474,7 +479,7 @@ mod tests {
 
     /// The expected values were measured on Linux 6.18 on a TUN device, with 40 octets of headers.
     #[test]
-    fn a_packet_takes_a_small_buffer_a_power_of_two_or_whole_pages() {
+    fn the_buffer_of_a_packet_is_small_or_a_power_of_two_or_consists_of_whole_pages() {
         let memory = |payload: u64| truesize(40 + payload);
         assert_eq!((memory(1), memory(152), memory(153), memory(600)), (832, 832, 1280, 1280));
         assert_eq!((memory(601), memory(1460), memory(2000)), (2304, 2304, 4352));
@@ -482,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_has_room_behind_a_datagram_unless_it_consists_of_pages() {
+    fn a_datagram_leaves_room_in_its_buffer_unless_the_buffer_consists_of_pages() {
         assert_eq!((room_behind(41), room_behind(192), room_behind(193)), (151, 0, 447));
         assert_eq!((room_behind(3712), room_behind(3713)), (0, 0));
     }

@@ -1,5 +1,5 @@
-//! Loss recovery: detects losses, repairs them, and sets cwnd during the repair. Rules such as
-//! `needs_news` are switches; the file `rules.rs` explains them.
+//! Loss recovery, which detects losses, repairs them, and sets cwnd during the repair. Rules such
+//! as `needs_news` are switches; the file `rules.rs` explains them.
 
 use crate::congestion::{AckInfo, Congestion, Window};
 use crate::packed::packed;
@@ -465,8 +465,8 @@ impl LossRecovery {
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// Looks for losses because RACK's timer fired. Segments that were not late enough before may
-    /// be late now.
+    /// Looks for losses because RACK's timer fired. Segments that were not late enough at RACK's
+    /// last look may be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
         let copies = self.loss.scoreboard.retransmitted();
@@ -537,7 +537,7 @@ impl LossRecovery {
 
     /// True if an ACK may increase cwnd. An ACK of new octets may do so. An ACK that only reports
     /// an arrival may increase cwnd under two conditions: the rules allow it, and a segment was
-    /// once overtaken by more than `dup_thresh` others.
+    /// once overtaken by more than `dup_thresh` other segments.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)

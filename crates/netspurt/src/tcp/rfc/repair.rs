@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_complete_when_all_that_was_outstanding_is_acknowledged() {
+    fn a_cut_is_complete_when_all_data_that_was_outstanding_is_acknowledged() {
         let mut repair = Repair::default();
         let complete_at = |repair: &Repair, una| repair.is_complete(una, false);
         assert!(!complete_at(&repair, 1));

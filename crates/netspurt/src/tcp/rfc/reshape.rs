@@ -85,7 +85,7 @@ mod tests {
 
     /// Linux: `tcp_retrans_try_collapse`.
     #[test]
-    fn a_short_retransmission_takes_in_the_segments_after_it_that_fit_completely() {
+    fn a_short_retransmission_is_joined_with_the_next_segments_if_they_fit_completely() {
         assert_eq!(reshaped(&[400, 300, 200, 200], 9000), (vec![900, 200], 900));
         assert_eq!(reshaped(&[1000, 200], 9000), (vec![1000, 200], 1000));
         assert_eq!(reshaped(&[400, 300, 200], 700), (vec![700, 200], 700), "the peer's window");

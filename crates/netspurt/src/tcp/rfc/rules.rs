@@ -43,8 +43,8 @@ pub struct CwndRules {
     /// (`tcp_cong_avoid`). Without the switch, it grows by the octets that the ACK acknowledges,
     /// even if SACK had reported them before.
     pub growth_by_delivery: bool,
-    /// The report of a duplicate counts as the delivery of a segment: for proportional rate
-    /// reduction, and for the growth of cwnd (`tcp_dsack_seen`).
+    /// For proportional rate reduction and for the growth of cwnd, the report of a duplicate counts
+    /// as the delivery of a segment (`tcp_dsack_seen`).
     ///
     /// departs: RFC 9937 §6.2 - with `duplicates_deliver` the report of a duplicate counts as
     /// DeliveredData; in the RFC only octets that arrive for the first time count.
@@ -59,7 +59,7 @@ pub struct CwndRules {
     /// acknowledges was sent before cwnd was last full.
     pub validation: bool,
     /// An ACK that acknowledges nothing new, but reports arrivals by SACK, may also open cwnd. The
-    /// condition is that a segment was once overtaken by more than `dup_thresh` others
+    /// condition is that a segment was once overtaken by more than `dup_thresh` other segments
     /// (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark (a reduction of cwnd because of a congestion mark) ends with an ACK that
@@ -148,7 +148,7 @@ pub struct TimerRules {
     /// reported. On this ACK, the sender does not look for losses. It sets the retransmission timer
     /// to fire half a round trip later, but not before 10 ms (`tcp_check_sack_reneging`). When the
     /// timer fires, everything outstanding counts as lost, unless an ACK of new octets has arrived
-    /// before.
+    /// in the meantime.
     pub reneging_hurries: bool,
     /// After new data was sent, a tail loss probe is due at the latest one RTO after the last
     /// transmission of the head, unless this instant has passed (`tcp_rto_delta_us`). A second
@@ -243,11 +243,11 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets
     /// the connection; in the RFC only an RST with the number of the next expected octet resets it.
     pub reset_at_fin: bool,
-    /// A congestion mark counts only in new data. The next two acknowledgments leave immediately
-    /// after a mark that begins a new echo, and after new data that is not ECN-capable although
-    /// earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR counts only
-    /// in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged immediately
-    /// (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
+    /// A congestion mark counts only in new data. After a mark that begins a new echo, the next two
+    /// acknowledgments are not delayed. The same holds after new data that is not ECN-capable
+    /// although earlier new data was. The flag CWR says that the peer has reduced its cwnd. CWR
+    /// counts only in a segment with data, SYN or FIN. If CWR counts, the segment is acknowledged
+    /// immediately (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
     /// The first three segments behind a gap are each acknowledged immediately. Later segments
     /// share an ACK that waits for a short time (`__tcp_ack_snd_check`).

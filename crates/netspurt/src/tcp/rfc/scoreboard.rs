@@ -126,7 +126,7 @@ impl Scoreboard {
     pub(super) fn segs_in_network(&self) -> u64 {
         let all = self.segs.len() as u64 + self.retransmitted.segs;
         let gone = self.sacked.segs + self.lost.segs;
-        debug_assert!(all >= gone, "{gone} transmissions arrived or were lost, of {all}");
+        debug_assert!(all >= gone, "of {all} transmissions, {gone} arrived or were lost");
         all - gone
     }
 
@@ -398,8 +398,8 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// Marks as lost all segments that have not arrived, start below the octet `edge` and were not
-    /// checked before. Returns the number of their octets.
+    /// Marks as lost all segments that have not arrived, start below the octet `edge`, and were not
+    /// checked by an earlier call. Returns the number of their octets.
     pub(super) fn mark_lost_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
         let first = self.place_of(self.judged);

@@ -13,9 +13,9 @@ use super::scoreboard::Scoreboard;
 /// with 250 jiffies a second.
 const JIFFY: Duration = Duration::from_millis(4);
 
-/// The minimum wait after the sender suspects reneging, that is, that the receiver has discarded
-/// octets that it had reported. An ACK in this time may show that the receiver has discarded
-/// nothing.
+/// Reneging means that the receiver has discarded octets that it had reported. If the sender
+/// suspects reneging, it waits for at least this time. An ACK in this time may show that the
+/// receiver has discarded nothing.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]
@@ -57,7 +57,7 @@ packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_la
 pub(super) enum Due {
     /// The pacer allows the next segment.
     Pace,
-    /// RACK checks again the segments that were not late enough before.
+    /// RACK checks again the segments that were not late enough at its last look.
     Reordering,
     /// A tail loss probe is due.
     TailProbe,
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn if_timers_are_due_together_the_pacer_and_rack_precede_probes() {
+    fn if_timers_are_due_at_one_instant_the_pacer_and_rack_come_before_probes() {
         let now = Time::from_nanos(5);
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         assert_eq!((timers.first(), timers.due(now)), (Time::NEVER, None));
@@ -337,7 +337,7 @@ mod tests {
     /// RFC 8985 §8: RACK's timer and the timer of tail loss probes are never armed at the same
     /// time.
     #[test]
-    fn while_racks_timer_runs_no_tail_loss_probe_is_armed() {
+    fn while_the_timer_of_rack_runs_no_tail_loss_probe_is_armed() {
         let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         timers.arm_tail_probe(wait, now);

@@ -486,7 +486,7 @@ mod tests {
 
     /// RFC 5961 §5.2: the smallest acceptable ACK is SND.UNA - MAX.SND.WND.
     #[test]
-    fn an_ack_more_than_the_largest_window_below_una_is_too_old() {
+    fn an_ack_is_too_old_if_it_is_below_una_by_more_than_the_largest_window() {
         let mut window = opened();
         window.una = 10_000;
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));
@@ -495,7 +495,7 @@ mod tests {
     /// RFC 896: a short segment waits for all outstanding octets. With Minshall 1999, it waits only
     /// for short segments.
     #[test]
-    fn a_short_segment_waits_for_any_octets_and_with_minshall_for_short_segments() {
+    fn nagle_lets_a_short_segment_wait_for_all_octets_and_minshall_only_for_short_segments() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

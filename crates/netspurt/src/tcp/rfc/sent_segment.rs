@@ -48,8 +48,9 @@ packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 /// The bits for the number of a segment's octets: enough for a packet and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The position of the bits for [`SentSegment::turn`], and the largest turn.
+/// The position of the bits for [`SentSegment::turn`].
 const TURN_SHIFT: u32 = 17;
+/// The largest turn.
 pub(super) const TURN_MAX: u32 = (1 << 12) - 1;
 /// The bit of a segment that ends a record (Linux's `MSG_EOR`): no later data joins it.
 const ENDS_RECORD: u32 = 1 << 29;

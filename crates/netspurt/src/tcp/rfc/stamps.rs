@@ -60,14 +60,14 @@ mod tests {
 
     /// RFC 7323 §5.2: timestamps are compared in modular arithmetic, so 5 is newer than 2^32 - 3.
     #[test]
-    fn a_timestamp_after_the_wrap_is_newer_than_one_before_it() {
+    fn a_timestamp_after_the_wrap_is_newer_than_a_timestamp_before_the_wrap() {
         let (before, after) = (u32::MAX - 2, 5);
         assert!(PeerStamp::new(after, at(0)).outdates(before, at(1)));
         assert!(!PeerStamp::new(before, at(0)).outdates(after, at(1)));
     }
 
     #[test]
-    fn after_24_days_a_timestamp_outdates_nothing() {
+    fn a_timestamp_that_came_more_than_24_days_ago_shows_no_old_duplicate() {
         let newest = PeerStamp::new(100, at(0));
         let day = 86_400_000;
         assert!(newest.outdates(99, at(24 * day)) && !newest.outdates(100, at(1)));

@@ -1,6 +1,6 @@
 //! Super Fast Retransmit (Tarr and Ghita 2005, §5): a retransmission by a timer that waits for a
-//! multiple of the handshake's round trip. This file says whether the timer runs, and how long it
-//! waits.
+//! multiple of the handshake's round trip. This file decides whether the timer runs, and how long
+//! it waits.
 
 use crate::packed::packed;
 use crate::rto::SfrConfig;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn with_next_each_partial_ack_restarts_the_timer() {
+    fn each_partial_ack_restarts_the_timer_if_sfr_next_halves_is_set() {
         let sfr = Some(SfrConfig::default());
         let config = RfcConfig { sfr, sfr_next_halves: Some(3), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);

@@ -109,7 +109,7 @@ mod tests {
     /// RFC 8985 §7.2: a probe waits two round trips. If only one segment is outstanding, the probe
     /// also waits for the delay of an ACK.
     #[test]
-    fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
+    fn a_probe_waits_two_round_trips_and_longer_if_one_segment_is_outstanding() {
         let config = RfcConfig::rfc_2026();
         let srtt = Some(Duration::from_millis(50));
         assert_eq!(TailProbe::wait(srtt, false, &config), Duration::from_millis(100));

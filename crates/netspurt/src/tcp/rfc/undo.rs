@@ -33,10 +33,10 @@ pub(super) struct Prior {
     pub(super) pipe: u64,
     /// Whether a timeout caused the cut.
     pub(super) was_timeout: bool,
-    /// The oldest octet that was not acknowledged at the cut, and the octet after the highest octet
-    /// that was retransmitted after the cut. Only duplicates of octets between these two octets
-    /// count.
+    /// The oldest octet that was not acknowledged at the cut. Only duplicates of octets from `una`
+    /// to `end` count.
     una: u64,
+    /// The octet after the highest octet that was retransmitted after the cut.
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which transmission of a segment an ACK answers.
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_reports_prove_nothing_on_a_path_that_duplicates() {
+    fn reports_of_duplicates_prove_nothing_on_a_path_that_duplicates_segments() {
         let mut watch = after_cut(&[2000]);
         watch.take_report((5000, 6000));
         watch.take_report((1000, 2000));
@@ -399,7 +399,7 @@ mod tests {
     /// Linux: `tcp_retrans_stamp_cleanup` keeps the timestamp of the first retransmission while
     /// retransmissions are outstanding.
     #[test]
-    fn an_earlier_repairs_timestamp_counts_while_its_retransmissions_are_outstanding() {
+    fn the_timestamp_of_an_earlier_repair_counts_while_its_retransmissions_are_outstanding() {
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         let after_second_cut = |has_copies| {
             let mut watch = after_cut(&[2000]);

@@ -133,7 +133,7 @@ mod tests {
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
     /// full.
     #[test]
-    fn cwnd_grows_if_over_half_full_in_slow_start_and_later_if_full() {
+    fn cwnd_grows_if_it_is_full_and_in_slow_start_also_if_it_is_more_than_half_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);
@@ -145,7 +145,7 @@ mod tests {
         assert!(usage.earns_growth(&window));
     }
 
-    /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, ssthresh at least three quarters of cwnd.
+    /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, and ssthresh becomes at least 3/4 of cwnd.
     #[test]
     fn cwnd_loses_half_of_its_unused_part_after_an_rto() {
         let mut usage = Usage::default();

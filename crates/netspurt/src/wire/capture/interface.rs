@@ -44,7 +44,7 @@ impl Interface {
     }
 }
 
-/// The numbers of packets that a capture missed, by the interface statistics of pcapng.
+/// The numbers of packets that a capture missed, as the interface statistics of pcapng give them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureDrops {
     /// The number of packets that interfaces dropped for lack of resources.

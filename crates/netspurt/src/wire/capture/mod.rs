@@ -312,7 +312,7 @@ impl<R: Read> CaptureReader<R> {
         self.packets
     }
 
-    /// The number of octets read so far: of the file, or of the contents of a compressed file.
+    /// The number of octets read so far. For a compressed file, the octets of its contents count.
     pub fn octets(&self) -> u64 {
         self.buffer.offset()
     }

@@ -24,8 +24,8 @@ enum PcapLengths {
     CapturedFirst,
     /// Versions 2.0 to 2.2, and version 543, which DG/UX wrote.
     OriginalFirst,
-    /// Version 2.3: some programs wrote the captured length first, and others wrote the original
-    /// length first. The captured length is the smaller number.
+    /// Version 2.3: some programs wrote the captured length first, and other programs wrote the
+    /// original length first. The captured length is the smaller number.
     SmallerIsCaptured,
 }
 

@@ -315,7 +315,7 @@ fn each_packet_gets_the_link_type_of_its_interface() {
 }
 
 #[test]
-fn a_packet_with_an_impossible_time_gets_the_previous_time() {
+fn a_packet_with_an_impossible_time_gets_the_time_of_the_previous_packet() {
     let file = [
         section(true),
         interface(101, 0, true),

@@ -36,9 +36,9 @@ pub(super) struct Fragment<'a> {
     /// For IPv6: the offset in `head` of the octet that names the fragment header, and the protocol
     /// that this octet has to name in the whole datagram.
     pub(super) name: Option<(usize, u8)>,
-    /// The range of the datagram's payload that the fragment has: the first octet, and the octet
-    /// after the last octet.
+    /// The first octet of the datagram's payload that the fragment has.
     pub(super) from: u32,
+    /// The octet of the datagram's payload after the fragment's last octet.
     pub(super) to: u32,
     pub(super) more_follow: bool,
     /// The captured octets of the fragment's payload, from the first octet on.

@@ -123,7 +123,7 @@ fn a_mark_on_one_fragment_marks_the_datagram() {
 }
 
 #[test]
-fn a_datagram_of_cut_fragments_ends_at_its_first_gap() {
+fn if_fragments_were_cut_short_their_datagram_ends_at_the_first_gap() {
     for (six, header) in [(false, 20), (true, 40)] {
         let whole = packet(six, 9, 1400);
         let parts = parts(&whole, 720);

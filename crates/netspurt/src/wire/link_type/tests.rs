@@ -201,7 +201,8 @@ proptest! {
 fn cooked_captures_show_which_packets_the_host_sent() {
     use PacketDirection::{Inbound, Outbound};
     let second = |packet_type| [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, packet_type];
-    // To the host, broadcast, multicast, to another host, from the host.
+    // The packets go to the host, to all hosts (broadcast), to a group (multicast), to another
+    // host, and from the host.
     let directions = [Some(Inbound), Some(Inbound), Some(Inbound), None, Some(Outbound)];
     for (packet_type, direction) in (0..).zip(directions) {
         assert_eq!(LinkType(113).direction(&[0, packet_type]), direction);
