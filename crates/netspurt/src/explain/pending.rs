@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_continues_the_one_before_takes_one_word() {
+    fn a_segment_that_continues_the_previous_segment_takes_one_word() {
         let mut pending = PendingSegments::default();
         let at = |us| Time::ZERO + Duration::from_micros(us);
         let words = |pending: &PendingSegments| pending.words.len();

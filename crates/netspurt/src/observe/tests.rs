@@ -237,7 +237,7 @@ fn samples_are_right_although_sequence_numbers_wrap() {
 }
 
 #[test]
-fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
+fn an_ack_that_repeats_the_number_and_the_window_is_a_duplicate() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })

@@ -229,8 +229,9 @@ mod tests {
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand, in ticks: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added
-    /// once to each doubled timer, which gives timers of 800, 1400, 2600 and so on.
+    /// The timers are computed by hand, in ticks. After a sample of 99, srtt + 4 rttvar is 300. The
+    /// slop of 200 is added once to each doubled timer, which gives timers of 800, 1400, 2600 and
+    /// so on.
     #[test]
     fn the_slop_is_added_after_the_backoff_factor_is_applied() {
         let mut timer = after(&[99]);

@@ -132,7 +132,7 @@ pub struct AcksOnTheirWay {
 }
 
 impl SenderScene {
-    /// Hosts and captures may delay a packet by at most the time `SLACK`.
+    /// The longest time by which a host or a capture is assumed to delay a packet.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
     /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.
@@ -178,10 +178,10 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether the retransmission timer sent the retransmission, if acknowledgments report no loss
-    /// and the sender repairs nothing. `expired` says whether this timer has expired. If the
-    /// capture may hide SACK blocks, duplicate ACKs may have reported a loss in such blocks. Then a
-    /// reordering timer may have sent the retransmission.
+    /// Whether the retransmission timer sent the retransmission. The caller has checked that
+    /// acknowledgments report no loss and that the sender repairs nothing. `expired` says whether
+    /// this timer has expired. If the capture may hide SACK blocks, duplicate ACKs may have
+    /// reported a loss in such blocks. Then a reordering timer may have sent the retransmission.
     pub fn expired_untold(&self, expired: bool) -> bool {
         let clocked = self.is_clocked();
         if self.sack.is_none() && self.dup_acks > 0 {

@@ -79,7 +79,7 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// By hand: the spans are 10 s and 10 s + 2 ns in turn, so each deviates from the mean by 1 ns.
+    /// The spans are 10 s and 10 s + 2 ns in turn, so each span deviates from the mean by 1 ns.
     #[test]
     fn small_deviations_from_a_long_mean_are_exact() {
         let mut spread = Spread::default();

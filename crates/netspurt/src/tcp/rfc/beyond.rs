@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_another_one_contains_is_dropped() {
+    fn a_packet_that_another_packet_contains_is_dropped() {
         for list in [[(10, 60), (20, 60)], [(20, 60), (10, 60)], [(10, 20), (10, 60)]] {
             let mut kept = packets(&list);
             assert_eq!(kept.memory(), 100, "{list:?}");
