@@ -45,7 +45,7 @@ pub struct CaptureNotes {
     /// captured in a tunnel and also outside of it. The second capture of such a packet has no
     /// other effect.
     pub tunnels: (u64, u64),
-    /// Packets of TCP.
+    /// The number of TCP packets.
     pub tcp: u64,
     /// The number of TCP packets that are copies of earlier packets.
     pub copies: u64,

@@ -57,7 +57,7 @@ impl Line {
     }
 
     /// Whether the frame of `parcel` is lost or dropped before the queue. If so, the method also
-    /// reports this.
+    /// reports the loss or the drop.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,

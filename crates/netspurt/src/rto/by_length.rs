@@ -29,7 +29,7 @@ pub(super) struct LengthFit {
 
 impl LengthFit {
     /// Learns from a sample. If `octets` is zero, the length is unknown, and the sample is ignored.
-    #[expect(clippy::cast_precision_loss, reason = "a delay of days is exact")]
+    #[expect(clippy::cast_precision_loss, reason = "a delay of some days is converted exactly")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
         if octets == 0 {
             return;

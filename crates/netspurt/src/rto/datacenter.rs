@@ -202,7 +202,7 @@ mod tests {
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
         assert_eq!(timer.rto(), us(600));
         timer.on_spurious(None);
-        assert_eq!(timer.rto(), us(600), "the backoff stays until a sample");
+        assert_eq!(timer.rto(), us(600), "the backoff stays until a sample arrives");
         timer.on_sample(&RttSample { rtt: us(100), ..RttSample::default() });
         assert_eq!(timer.rto(), us(102 + 4 * 50));
     }

@@ -192,7 +192,7 @@ impl Experts {
 
     /// The span of this number of units of `config.unit`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
-    #[expect(clippy::cast_precision_loss, reason = "times below 104 days are exact")]
+    #[expect(clippy::cast_precision_loss, reason = "times below 104 days are converted exactly")]
     fn span(&self, units: f64) -> Duration {
         Duration::from_nanos((units * self.config.unit.as_nanos() as f64) as u64)
     }

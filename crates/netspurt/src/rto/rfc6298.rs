@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(old.rto(), ms(3000));
         time_out(&mut old, &[TimeoutKind::Syn]);
         old.on_handshake(&RttSample { ambiguous: true, ..sample(50) });
-        assert_eq!(old.rto(), ms(6000), "Karn: the timer stays doubled until a sample");
+        assert_eq!(old.rto(), ms(6000), "Karn: the timer stays doubled until a sample arrives");
 
         let mut clean = after(Rfc6298Config::default(), &[]);
         clean.on_handshake(&RttSample { handshake: true, ..sample(800) });
@@ -409,7 +409,11 @@ mod tests {
             timer.on_timeout(at(500), TimeoutKind::Rto);
             timer.on_timeout(at(900), TimeoutKind::Rto);
             timer.on_spurious(None);
-            assert_eq!(timer.rto(), ms(1200), "Karn: the timer stays backed off until a sample");
+            assert_eq!(
+                timer.rto(),
+                ms(1200),
+                "Karn: the timer stays backed off until a sample arrives"
+            );
             timer.on_sample(&RttSample { sent: at(900), ..sample(rtt) });
             assert_eq!(fields(&timer), answer);
         }

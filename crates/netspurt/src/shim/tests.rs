@@ -87,7 +87,7 @@ fn after_an_ambiguous_ack_a_doubled_rfc_6298_timer_stays_doubled() {
     shim.sent(at(35), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     assert_eq!(shim.pop(at(90)).unwrap().seq, 1);
-    assert_eq!(shim.next_wakeup(), Some(at(210)), "120 ms later");
+    assert_eq!(shim.next_wakeup(), Some(at(210)), "the timer has doubled to 120 ms");
     assert_eq!(
         shim.pop(at(210)).unwrap().id,
         data(0).id.copy(2),

@@ -32,7 +32,8 @@ struct PassedNews {
 }
 
 /// The recent acknowledgments with news. They are needed if the capture was taken far from the
-/// sender. There, a packet of the sender answers an acknowledgment that passed some time before.
+/// sender. There, a packet of the sender answers an acknowledgment that passed the capture some
+/// time before the packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentNews {
     news: [PassedNews; RecentNews::MOST],

@@ -6,7 +6,7 @@ use crate::wire::CapturedTcp;
 
 use super::seen::NewOctets;
 
-/// The payload of a direction.
+/// The payload of a direction, as numbers of segments and of octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataCounts {
     /// Segments with payload.

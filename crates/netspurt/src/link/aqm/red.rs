@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(steep.probability(500), Some(1.0));
         let mut octets = super::tests::red(|config| config.unit = RedUnit::Bytes);
         octets.avg = 7.5;
-        assert!(close(octets.probability(500).unwrap(), 0.0125), "half a typical frame");
+        assert!(
+            close(octets.probability(500).unwrap(), 0.0125),
+            "half the size gives half the probability"
+        );
     }
 
     #[test]

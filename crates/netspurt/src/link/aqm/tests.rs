@@ -180,7 +180,7 @@ fn codel_drops_nothing_if_the_queue_becomes_empty_within_an_interval() {
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
-    assert_eq!(drops(150)[0], (105_000, 105), "5 ms and 100 ms after the burst");
+    assert_eq!(drops(150)[0], (105_000, 105), "the first drop comes 105 ms after the burst");
 }
 
 #[test]

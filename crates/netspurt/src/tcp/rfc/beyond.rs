@@ -72,8 +72,8 @@ impl PacketsBeyond {
         true
     }
 
-    /// Removes the packets that begin before the octet `next`, which is now the next one that is
-    /// expected. Returns them in their order.
+    /// Removes the packets that begin before the octet `next`, which is now the next expected
+    /// octet. Returns them in their order.
     pub(super) fn take_before(&mut self, next: u64) -> Vec<HeldPacket> {
         let count = self.packets.partition_point(|packet| packet.left < next);
         let taken: Vec<HeldPacket> = self.packets.drain(..count).collect();
