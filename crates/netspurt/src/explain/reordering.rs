@@ -17,7 +17,7 @@ use super::infer::Vantage;
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EitherSegment {
-    /// A plain segment: a segment in the middle of a connection without unusual options.
+    /// A plain segment: it comes in the middle of a connection, and has no unusual options.
     Plain(PlainSegment),
     /// Any other segment.
     Other(TcpView),

@@ -1,4 +1,4 @@
-//! The line: the parts of a link after its queue, which are the transmitter, the propagation and
+//! The line consists of the parts of a link after its queue: the transmitter, the propagation and
 //! the counters. A line is plain if it has no extras (see `extras.rs`).
 //!
 //! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the

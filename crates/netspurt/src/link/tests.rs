@@ -79,7 +79,7 @@ fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
 }
 
-/// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s. A
+/// The link is full until 1.5 s. The first frame then leaves. Its transmission began at 0.5 s. A
 /// departure and an arrival coincide if they are at most 2 ns apart.
 #[test]
 fn if_a_departure_and_an_arrival_coincide_the_event_scheduled_first_happens_first() {

@@ -59,8 +59,8 @@ pub struct SeenTables<'a> {
     pub sack_blocks: &'a Table,
     /// The table `syns`.
     pub syns: &'a Table,
-    /// Whether the hosts of the run are real. The ids of their transmissions are not consecutive,
-    /// so IP identifications come from the numbers of their packets.
+    /// Whether the hosts of the run are real. The ids of the transmissions of real hosts are not
+    /// consecutive, so IP identifications come from the numbers of the packets.
     pub real_hosts: bool,
 }
 

@@ -76,8 +76,8 @@ impl Account {
         self.probes - self.lost
     }
 
-    /// RFC 889's total time: the sum of the delays, of the waits for lost probes, and again of the
-    /// delays of the probes that were retransmitted spuriously.
+    /// RFC 889's total time: the sum of all delays, plus the waits for lost probes, plus once more
+    /// the delays of the probes that were retransmitted spuriously.
     pub fn total(&self) -> Duration {
         self.good + self.waited + self.spurious_time
     }

@@ -270,8 +270,8 @@ mod tests {
         RttSample { rtt, retransmissions, ambiguous: retransmissions > 0, ..RttSample::default() }
     }
 
-    /// A timer after these samples: a round trip in milliseconds and a number of retransmissions
-    /// each.
+    /// A timer after these samples. Each sample is a round trip in milliseconds and a number of
+    /// retransmissions.
     fn after(config: CocoaConfig, samples: &[(u64, u8)]) -> Cocoa {
         let mut timer = Cocoa::new(config);
         samples
@@ -314,8 +314,9 @@ mod tests {
         assert_eq!(gaps(&[]), [4000, 8000, 16_000].map(ms));
         // A sample of 6 s gives 6 + 4 · 3 = 18 s. The mean of 18 s and 2 s is 10 s.
         assert_eq!(gaps(&[(6000, 0)]), [15_000, 22_500, 32_000].map(ms));
-        // In milliseconds: the first of two samples of 100 gives 300, and the mean of 300 and 2000
-        // is 1150. The second gives 100 + 4 · 37.5 = 250, and the mean of 250 and 1150 is 700.
+        // All values are in milliseconds. The first of two samples of 100 gives 300, and the mean
+        // of 300 and 2000 is 1150. The second sample gives 100 + 4 · 37.5 = 250, and the mean of
+        // 250 and 1150 is 700.
         let short = [(100, 0), (100, 0)];
         assert_eq!(rto(&short), ms(700));
         assert_eq!(gaps(&short), [2100, 6300, 18_900].map(ms));

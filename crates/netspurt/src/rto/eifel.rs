@@ -51,8 +51,8 @@ impl Keys for EifelConfig {
 /// With n samples in a flight, the gain g is 1/n. It is 1/3 if n is below three or unknown. The
 /// distance of a sample R from the mean is Δ = R - SRTT. SRTT moves by g Δ. If Δ is negative,
 /// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if Δ is above RTTVAR, and by g²
-/// (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It runs from the instant
-/// at which the oldest outstanding segment was last sent.
+/// (Δ - RTTVAR) if Δ is not above RTTVAR. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It runs
+/// from the instant at which the oldest outstanding segment was last sent.
 ///
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.

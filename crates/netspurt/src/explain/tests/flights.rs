@@ -1,6 +1,6 @@
-//! Tests that an explanation does not depend on how segments are processed: a flight of successive
-//! segments together, or one by one. It does not depend on a transcript (a copy of the captured
-//! packets) either.
+//! Tests that the explanation of a flight (successive segments) does not depend on whether its
+//! segments are processed together or one by one. It does not depend on a transcript (a copy of the
+//! captured packets) either.
 
 use proptest::prelude::*;
 

@@ -60,8 +60,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The drops for `reason`: the instant in microseconds, rounded up, and the number of the
-    /// frame.
+    /// For each drop with the reason `reason`: the instant in microseconds (rounded up), and the
+    /// number of the frame.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
@@ -88,7 +88,8 @@ impl Outcome {
         self.events.iter().filter_map(of).collect()
     }
 
-    /// The reported lengths of the queue: the instant, the frames and the octets.
+    /// For each reported length of the queue: the instant, the number of frames, and the number of
+    /// octets.
     fn queue(&self) -> Vec<(Time, u32, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Queue { packets, bytes, .. } => Some((event.at, packets, bytes)),
