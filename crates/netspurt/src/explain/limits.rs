@@ -106,8 +106,8 @@ pub struct AckForLimits {
 }
 
 impl Limits {
-    /// The size of the timestamps option in octets, which reduces the payload of a segment (RFC
-    /// 6691 §2).
+    /// The size of the timestamps option, in octets. This option reduces the payload of a segment
+    /// (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
     /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least `SMALL_MSS_BYTES`

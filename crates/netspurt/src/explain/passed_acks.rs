@@ -20,9 +20,9 @@ pub struct PassedAck {
     pub closes: bool,
     /// The timestamp of the acknowledgment.
     pub val: Option<u32>,
-    /// The instant at which a packet of the sender passed the capture: its last packet that echoes
-    /// a timestamp older than `val`. Most likely the sender sent this packet before the
-    /// acknowledgment reached the sender.
+    /// The instant at which the sender's last packet with an echo older than `val` passed the
+    /// capture. Most likely the sender sent this packet before the acknowledgment reached the
+    /// sender.
     pub not_before: Time,
 }
 

@@ -14,9 +14,11 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.
     pub tick: Duration,
-    /// The minimum of srtt + 4 rttvar, before the slop: the sysctl `rexmit_min`, `hz / 33`.
+    /// The minimum of srtt + 4 rttvar, before the slop: the sysctl `rexmit_min`, by default `hz /
+    /// 33`.
     pub min: Duration,
-    /// The span that is added to every timer except `initial`: the sysctl `rexmit_slop`, `hz / 5`.
+    /// The span that is added to every timer except `initial`: the sysctl `rexmit_slop`, by default
+    /// `hz / 5`.
     pub slop: Duration,
     /// The timer before any sample: the sysctl `rexmit_initial`.
     pub initial: Duration,

@@ -14,10 +14,10 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Linux`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinuxConfig {
-    /// The minimum of rttvar, which is the minimum distance of the timer from srtt: `TCP_RTO_MIN`,
-    /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
+    /// The minimum of rttvar, which is the minimum distance of the timer from srtt. Linux takes it
+    /// from `TCP_RTO_MIN`, the sysctl `tcp_rto_min_us`, or the route's `rto_min`.
     pub rto_min: Duration,
-    /// The maximum RTO: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    /// The maximum RTO. Linux takes it from `TCP_RTO_MAX` or the sysctl `tcp_rto_max_ms`.
     pub rto_max: Duration,
     /// The timer before any sample: `TCP_TIMEOUT_INIT`.
     pub initial: Duration,

@@ -133,7 +133,7 @@ impl Mills {
         }
     }
 
-    /// The timer of a segment of `octets`, before the bounds and the backoff.
+    /// The timer of a segment of `octets` octets, before the bounds and the backoff.
     fn timer(&self, octets: u32) -> Duration {
         let unsampled = self.config.unsampled;
         let timer = self.estimate.map_or(unsampled, |e| self.config.g.of(e.span()));

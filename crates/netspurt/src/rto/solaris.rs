@@ -203,7 +203,7 @@ mod tests {
         timer
     }
 
-    /// The mean in eighths of a millisecond, four deviations and the timer in milliseconds.
+    /// The mean in eighths of a millisecond, and four deviations and the timer in milliseconds.
     fn integers(timer: &Solaris) -> (u64, u64, u64) {
         (timer.sa, timer.sd, timer.rto)
     }

@@ -4,7 +4,8 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The ceilings that the outstanding octets of a direction reached, and how often.
+/// The ceilings that the outstanding octets of a direction reached, and how often they reached
+/// them.
 ///
 /// If a sender fills its congestion window, this window grows by at least half a segment in each
 /// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth

@@ -1,5 +1,5 @@
 //! Tests of the causes of retransmissions in small made-up captures. Other test files use the
-//! helpers of this file, most of all [`Talk`].
+//! helpers of this file, mainly [`Talk`].
 
 use crate::ids::Side;
 use crate::record::Data;

@@ -360,8 +360,8 @@ fn a_timer_may_double_its_wait_except_for_a_fixed_part() {
     assert_eq!(lone_again(&[330.0, 350.0]), Some(Cause::Tlp));
 }
 
-/// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
-/// probes.
+/// Stacks that write the window scale before other options of a SYN send no probes. An example is
+/// the stack of ns-3.
 #[test]
 fn a_timeout_sends_a_lone_segment_again_if_the_syn_shows_a_stack_without_probes() {
     let mut talk = Talk::opened(true, true);
