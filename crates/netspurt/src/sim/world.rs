@@ -345,7 +345,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports the departures from queues up to now. The driver calls this at the end of a run.
+    /// Reports the departures from queues up to now. The driver calls this method at the end of a
+    /// run.
     pub fn settle(&mut self) {
         for routed in &mut self.routed_links {
             routed.link.settle(self.now, &mut self.transit);

@@ -31,7 +31,7 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Begins to count the octets that the application reads. The caller calls this when the
+    /// Begins to count the octets that the application reads. The caller calls this method when the
     /// connection is open. `space` is the initial value of the maximum number of octets read in a
     /// round trip.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
