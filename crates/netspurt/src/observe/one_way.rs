@@ -250,8 +250,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Divides an outstanding segment before `octet`, if `octet` is one of its octets and not the
-    /// first.
+    /// Divides an outstanding segment before the octet `octet`, if this octet belongs to the
+    /// segment and is not its first octet.
     fn divide_before(&mut self, octet: u64) {
         let place = self.outstanding.partition_point(|one| one.right <= octet);
         let Some(one) = self.outstanding.get_mut(place).filter(|one| one.left < octet) else {
@@ -288,7 +288,7 @@ impl<T: Copy> OneWay<T> {
 
     /// Notes that the observer itself retransmitted the first outstanding segment at the instant
     /// `at`. Such an observer is a shim: a retransmission timer between a host's TCP and the path.
-    /// Returns this segment. `None` if no segment is outstanding.
+    /// Returns the retransmitted segment. `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;

@@ -166,9 +166,9 @@ pub fn write_capture<W: Write>(
 /// The comment of a packet whose size in the file differs from the size that the links counted.
 fn comment(counted: usize, written: usize, blocks: usize) -> Option<String> {
     let why = if blocks > 0 {
-        format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option")
+        ". ns-2 counts only 8 octets for each SACK block. With a valid TCP option,"
     } else {
-        "; with valid headers".to_owned()
+        ". With valid headers,"
     };
     (counted != written).then(|| {
         format!(

@@ -78,8 +78,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// A frame may be processed ahead of time: before [`now`](Self::now) reaches the instant of its
-    /// arrival. This is allowed only if the frame arrives at this horizon or before.
+    /// A frame that arrives at this instant or before may be processed ahead of time: before
+    /// [`now`](Self::now) reaches the instant of its arrival.
     horizon: Time,
     population: P,
 }
@@ -331,8 +331,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Lets the function `act` change a host at this instant from outside of the world, and then
-    /// updates the host's next wake-up.
+    /// Lets the function `act` change a host from outside of the world, at the present instant.
+    /// Then updates the host's next wake-up.
     ///
     /// # Panics
     /// When there is no such end.
@@ -528,8 +528,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by` is
-    /// the event that caused this entry (see [`Appointment::by`]).
+    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by`
+    /// stands for the event that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

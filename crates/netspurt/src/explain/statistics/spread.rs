@@ -18,9 +18,11 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
-    /// The shortest and the longest span, and the sum of all spans, in nanoseconds.
+    /// The shortest span, in nanoseconds.
     min: u64,
+    /// The longest span, in nanoseconds.
     max: u64,
+    /// The sum of all spans, in nanoseconds.
     sum: u64,
     /// The sum of the squared deviations from the mean, in square nanoseconds.
     squares: f64,

@@ -6,11 +6,13 @@ use crate::packed::packed_value;
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeldPacket {
-    /// The first octet, and the octet after the last one.
+    /// The first octet.
     pub(super) left: u64,
+    /// The octet after the last octet.
     pub(super) end: u64,
-    /// Octets of memory that the packet takes, and octets that still fit into this memory.
+    /// The octets of memory that the packet takes.
     pub(super) memory: u64,
+    /// The number of octets that still fit into this memory.
     pub(super) room: u64,
 }
 

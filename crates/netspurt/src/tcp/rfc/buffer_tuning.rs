@@ -15,16 +15,17 @@ use super::stamps::since_stamp;
 pub(super) struct BufferTuning {
     /// Eight times the round trip in nanoseconds. The value is zero if the round trip is unknown.
     rtt: u64,
-    /// The end of the receive window that is being measured, and the start of the measurement.
+    /// The end of the receive window that is being measured.
     window_end: u64,
+    /// When this measurement began.
     window_since: Option<Time>,
     /// The timestamp that was echoed last.
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The beginning of the present count of read octets: the octet up to which the application had
-    /// read, and the instant.
+    /// The octet up to which the application had read when the present count of read octets began.
     read_to: u64,
+    /// When the present count of read octets began.
     since: Time,
 }
 
