@@ -164,8 +164,8 @@ impl CapturedConnection {
     }
 
     /// What the connection waited for in a `silence` before a packet of `side` with data.
-    /// `Delivery` if the data is new and the sender had no more data before, although the
-    /// congestion window seemed to hold the sender back. Otherwise `None`.
+    /// `Delivery` if the data is new and the sender had no data to send during the silence,
+    /// although the congestion window seemed to hold the sender back. Otherwise `None`.
     fn had_no_more(
         &self,
         side: Side,

@@ -171,8 +171,8 @@ impl VerdictWatch {
     }
 
     /// Takes an acknowledgment. `covers` says whether the acknowledgments so far cover all octets
-    /// of a range, by their numbers or by SACK blocks. This includes the acknowledgment `ack`. Adds
-    /// the verdicts to `decided`.
+    /// of a range, by their numbers or by SACK blocks. The acknowledgments so far include `ack`.
+    /// Adds the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,

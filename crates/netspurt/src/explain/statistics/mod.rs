@@ -209,8 +209,8 @@ impl Statistics {
         self.kind(packet, NewOctets::default(), many.into());
     }
 
-    /// Takes a segment that begins at or below the highest octet sent. The caller may add the
-    /// segment to `octets` only afterwards. Window probes are no retransmissions. A segment that
+    /// Takes a segment that begins at or below the highest octet sent. The caller must not add the
+    /// segment to `octets` before this call. Window probes are no retransmissions. A segment that
     /// repeats the octet of a window probe is no retransmission, either.
     pub fn repeating(
         &mut self,
