@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_kept_acknowledgments_is_bounded_and_the_newest_counts() {
+    fn the_number_of_kept_acknowledgments_is_bounded_and_the_newest_one_is_kept() {
         let mut acks = PassedAcks::none(1, None);
         for n in 0..10_000 {
             let passed = PassedAck { at: at(1000) + Duration::from_micros(n), ..ack(0, n, None) };
