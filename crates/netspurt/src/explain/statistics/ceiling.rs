@@ -75,7 +75,7 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at the instant `at`. `octets` names two octets: the
+    /// Takes an acknowledgment of new octets at the instant `at`. `octets` has two values: the
     /// octet after the last acknowledged octet, and the octet after the highest octet that was
     /// sent. A segment has `segment_bytes` octets of payload.
     #[inline]
