@@ -68,7 +68,8 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
-    /// From the first node of a link to the second; for a flow, from the side that opens it.
+    /// In a link: from the first node to the second. In a flow: from the side that opens the flow
+    /// to the other side.
     Forward,
     /// The opposite direction.
     Reverse,

@@ -64,8 +64,9 @@ pub struct RttSample {
     /// The number of rounds so far. When a round begins, the sender notes the number of the next
     /// octet that it will send. The next round begins with the first ACK of all octets before this
     /// octet. With Linux's rule (`rtt_seq`), the next round begins with the first ACK that also
-    /// covers this octet. Echo probes follow Linux's rule, but with times of sending instead of
-    /// octets. So do shadows, the timers that get the samples of a run but do not influence it.
+    /// covers this octet. Echo probes and shadows also follow Linux's rule, but with times of
+    /// sending instead of octets. A shadow is a timer that gets the samples of a run but does not
+    /// influence the run.
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

@@ -452,7 +452,10 @@ impl Segment {
 
     /// Writes the memory that stamps share with the fourth SACK block.
     const fn set_last(&mut self, left: u32, right: u32) {
-        debug_assert!(self.sack_count() < SackBlocks::MAX as u8, "a stamp beside four SACK blocks");
+        debug_assert!(
+            self.sack_count() < SackBlocks::MAX as u8,
+            "a stamp does not fit beside four SACK blocks"
+        );
         self.option_area[SackBlocks::MAX - 1] = SackBlock { left, right };
     }
 
@@ -485,7 +488,10 @@ impl Segment {
     /// When there are four blocks and the segment has timestamps.
     pub fn set_sack(&mut self, blocks: &SackBlocks) {
         let fourth = usize::from(blocks.count) > SackBlocks::MAX_STAMPED;
-        assert!(!fourth || self.timestamps().is_none(), "a fourth SACK block beside timestamps");
+        assert!(
+            !fourth || self.timestamps().is_none(),
+            "a fourth SACK block does not fit beside timestamps"
+        );
         let places = if fourth { SackBlocks::MAX } else { SackBlocks::MAX_STAMPED };
         self.option_area[..places].copy_from_slice(&blocks.blocks[..places]);
         self.present.set_sack_count(blocks.count);

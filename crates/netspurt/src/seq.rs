@@ -26,7 +26,11 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
 /// assert_eq!(from_wire(isn, to_wire(isn, count), count - 70_000), count);
 /// assert_eq!(from_wire(isn, to_wire(isn, count), count + 70_000), count);
 /// ```
-#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "modulo 2^32")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the difference counts modulo 2^32"
+)]
 pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
     let ahead = wire.wrapping_sub(isn).wrapping_sub(near as u32) as i32;
     let count = near.wrapping_add_signed(ahead as i64);

@@ -5,8 +5,8 @@
 //! the sender. In a capture at the sender, an acknowledgment reaches the sender when it is
 //! captured. In any other capture, the acknowledgment must still travel to the sender, and the
 //! sender's answer must travel back to the capture. Both ways together take the *near round trip*.
-//! So an acknowledgment that passes the capture at the time u changes the captured data from u +
-//! near on, where near is the near round trip. Until then only earlier acknowledgments count.
+//! So an acknowledgment that passes the capture at the time u changes the captured data from the
+//! time u + n on. Here n is the near round trip. Until then only earlier acknowledgments count.
 //!
 //! A *repair* begins with a retransmission. It lasts until all data that was sent before is
 //! acknowledged. While data is on its way, the acknowledgments that count decide three questions:
@@ -14,13 +14,13 @@
 //! the results equal the results of a capture at the sender. They are only delayed by the time that
 //! data takes from the sender to the capture. These are the details:
 //!
-//! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
-//!   when the sender has had time to use it. If the sender fills the new window at once, the old
-//!   window held the sender back until this later time.
-//! * Data comes a little later than u + near, because other packets travel before it. The limit for
+//! * The number of an acknowledgment counts from the time u + n on. Its window counts a little
+//!   later, when the sender has had time to use it. If the sender fills the new window at once, the
+//!   old window held the sender back until this later time.
+//! * Data comes a little later than u + n, because other packets travel before it. The limit for
 //!   this delay is the longer of two times: the time of one segment at the rate that the window
 //!   allows, and a sixteenth of the near round trip. If data comes within this limit, the sender
-//!   sent it at once. Otherwise the window did not hold the sender back from u + near on.
+//!   sent it at once. Otherwise the window did not hold the sender back from u + n on.
 //! * The near round trip changes with the queues before the capture. The time from an
 //!   acknowledgment to the echo of its timestamp shows the change (`PathTimes::near_now`). If a
 //!   packet echoes an older timestamp than the timestamp of an acknowledgment, the sender sent
@@ -106,8 +106,8 @@ pub struct AckForLimits {
 }
 
 impl Limits {
-    /// The size of the timestamps option in octets, which reduces the payload of a segment (RFC
-    /// 6691 §2).
+    /// The size of the timestamps option, in octets. This option reduces the payload of a segment
+    /// (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
     /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least `SMALL_MSS_BYTES`

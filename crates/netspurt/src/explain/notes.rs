@@ -23,19 +23,21 @@ use super::Disorder;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureNotes {
-    /// Packets without a time, or with a time that 64 bits of nanoseconds cannot hold. They get the
-    /// time of the packet before them.
+    /// The number of packets without a time, or with a time that 64 bits of nanoseconds cannot
+    /// hold. They get the time of the packet before them.
     pub untimed: u64,
-    /// Packets whose time is earlier than the time of the packet before them.
+    /// The number of packets whose time is earlier than the time of the packet before them.
     pub back: u64,
     /// The longest step back from the time of a packet to the time of the next, in nanoseconds.
     pub back_ns_max: u64,
-    /// Packets whose time is before 1970. They count as captured at the beginning of 1970.
+    /// The number of packets whose time is before 1970. They count as captured at the beginning of
+    /// 1970.
     pub early: u64,
-    /// Packets that are TCP or may be TCP, and whose headers the snap length cut.
+    /// The number of packets that are TCP or may be TCP, and whose headers the snap length cut.
     pub cut: u64,
-    /// ICMP reports that outstanding packets were too big for the path, and the smallest packet
-    /// size limit that these reports give, in octets. The limit is 0 if no report gives one.
+    /// The number of ICMP reports that outstanding packets were too big for the path, and the
+    /// smallest packet size limit that these reports give, in octets. The limit is 0 if no report
+    /// gives one.
     pub too_big: (u64, u32),
     /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
@@ -43,13 +45,13 @@ pub struct CaptureNotes {
     /// captured in a tunnel and also outside of it. The second capture of such a packet has no
     /// other effect.
     pub tunnels: (u64, u64),
-    /// Packets of TCP.
+    /// The number of TCP packets.
     pub tcp: u64,
-    /// Packets of TCP that are copies of earlier packets.
+    /// The number of TCP packets that are copies of earlier packets.
     pub copies: u64,
     /// The longest time from a packet to its copy, in nanoseconds.
     pub copies_ns_max: u64,
-    /// Packets that the capture lacks, as the interface statistics of pcapng report.
+    /// The number of packets that the capture lacks, as the interface statistics of pcapng report.
     pub dropped: u64,
     /// How many packets of connections are out of order, and by how much time.
     pub disorder: Disorder,

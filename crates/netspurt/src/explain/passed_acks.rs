@@ -20,9 +20,9 @@ pub struct PassedAck {
     pub closes: bool,
     /// The timestamp of the acknowledgment.
     pub val: Option<u32>,
-    /// The instant at which a packet of the sender passed the capture: its last packet that echoes
-    /// a timestamp older than `val`. Most likely the sender sent this packet before the
-    /// acknowledgment reached the sender.
+    /// The instant at which the sender's last packet with an echo older than `val` passed the
+    /// capture. Most likely the sender sent this packet before the acknowledgment reached the
+    /// sender.
     pub not_before: Time,
 }
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_kept_acknowledgments_is_bounded_and_the_newest_counts() {
+    fn the_number_of_kept_acknowledgments_is_bounded_and_the_newest_one_is_kept() {
         let mut acks = PassedAcks::none(1, None);
         for n in 0..10_000 {
             let passed = PassedAck { at: at(1000) + Duration::from_micros(n), ..ack(0, n, None) };

@@ -20,8 +20,8 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
-    /// The indexes of this segment, and of the segments that continue it, in the transcript: the
-    /// copy of the captured packets. Empty if there is no transcript.
+    /// In the transcript (the copy of the captured packets): the indexes of this segment and of the
+    /// segments that continue it. Empty if there is no transcript.
     places: &'a [u32],
     /// One word for each segment that continues this segment.
     continued: &'a [u64],
@@ -30,7 +30,7 @@ pub struct PendingSegment<'a> {
 /// A segment in the form in which it is kept.
 #[derive(Clone, Copy, Debug)]
 pub enum PendingKind {
-    /// A plain segment: a segment in the middle of a connection without unusual options.
+    /// A plain segment: it comes in the middle of a connection, and has no unusual options.
     Plain(PlainSegment),
     /// Any other segment, by its place in [`OtherSegments`].
     Other(u32),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_continues_the_one_before_takes_one_word() {
+    fn a_segment_that_continues_the_previous_segment_takes_one_word() {
         let mut pending = PendingSegments::default();
         let at = |us| Time::ZERO + Duration::from_micros(us);
         let words = |pending: &PendingSegments| pending.words.len();

@@ -17,7 +17,7 @@ use super::infer::Vantage;
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EitherSegment {
-    /// A plain segment: a segment in the middle of a connection without unusual options.
+    /// A plain segment: it comes in the middle of a connection, and has no unusual options.
     Plain(PlainSegment),
     /// Any other segment.
     Other(TcpView),
@@ -110,8 +110,8 @@ impl HeldSegment {
 ///   octets, or both carry old octets. If one of the segments carries no octets, the number of
 ///   octets that their SACK blocks cover shows the order.
 /// * The held segment acknowledges all octets of the new segment, and these octets were not seen
-///   before. In a capture at the receiver, it is enough that not all of these octets were
-///   acknowledged before.
+///   before. In a capture at the receiver, it is enough that earlier acknowledgments did not cover
+///   all of these octets.
 /// * The held segment is a retransmission, and the capture was taken at its sender. The new segment
 ///   is an acknowledgment that does not cover the retransmission. The acknowledgment came too soon
 ///   to answer the retransmission, so it triggered the retransmission.
@@ -228,7 +228,7 @@ fn was_sent_before(
 
 /// Whether the segment `other` acknowledges all octets of the segment `one`, and these octets were
 /// not seen before. In a capture at the receiver, they may have been seen before. There it is
-/// enough that no acknowledgment number covered all of them before. The segment `one` belongs to
+/// enough that no earlier acknowledgment number covered all of them. The segment `one` belongs to
 /// `direction`.
 fn is_acknowledged(
     one: &OrderFields,

@@ -64,8 +64,8 @@ pub struct Sender {
     dup_rows: DupRows,
     /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
     idle_acks: u32,
-    /// The first octet not acknowledged before the current acknowledgment, and whether exactly one
-    /// segment was outstanding then.
+    /// The state before the current acknowledgment: the first octet not acknowledged, and whether
+    /// exactly one segment was outstanding.
     before: (u64, bool),
     pub(super) last_acked: LastAcked,
     /// The timestamp of the first FIN without data whose timestamp is newer than all earlier

@@ -1,7 +1,8 @@
 //! What a connection waited for during a silence, as the packet that ends the silence shows.
 //!
 //! A silence is a time in which no packet of the connection was captured. During the silence, the
-//! connection seems to wait for the same thing as before. The packet after the silence shows more:
+//! connection seems to wait for the same thing as before the silence. The packet after the silence
+//! shows more:
 //!
 //! * The packet may be a reply or a delayed ACK that comes more than a round trip after the data
 //!   that it acknowledges. If the packet acknowledges all data, the silence has two parts. The
@@ -11,8 +12,8 @@
 //!   reason is that a receiver may delay an ACK for up to 0.5 s, to send it with data (RFC 9293
 //!   §3.8.6.3).
 //! * A sender that the congestion window holds back sends when an acknowledgment comes. If a sender
-//!   sends new data after a silence, and no acknowledgment came, its application had no more data
-//!   before.
+//!   sends new data after a silence, and no acknowledgment came, its application had no data to
+//!   send during the silence.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -163,8 +164,8 @@ impl CapturedConnection {
     }
 
     /// What the connection waited for in a `silence` before a packet of `side` with data.
-    /// `Delivery` if the data is new and the sender had no more data before, although the
-    /// congestion window seemed to hold the sender back. Otherwise `None`.
+    /// `Delivery` if the data is new and the sender had no data to send during the silence,
+    /// although the congestion window seemed to hold the sender back. Otherwise `None`.
     fn had_no_more(
         &self,
         side: Side,

@@ -149,7 +149,7 @@ struct AcksOfSide {
 }
 
 /// How long a side waited, and for what, after it stopped sending and before it sent new data. The
-/// other side sent no data in this time. Only a capture beside the waiting side shows this.
+/// other side sent no data in this time. Only a capture beside the waiting side shows these waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
     /// The time for which the side had sent all its data, and waited until its application wrote
@@ -227,7 +227,8 @@ packed_value!(TimeSpent {
 packed_variants!(WaitingFor: WaitingFor::ALL);
 
 /// A box with the [`TimeSpent`] of a connection. There is no box before the first packet, or while
-/// the connection rests (it is packed to save memory). Reading or changing the time panics then.
+/// the connection rests (it is packed to save memory). Without a box, reading or changing the time
+/// panics.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentTimeSpent(pub Option<Box<TimeSpent>>);
 
@@ -382,7 +383,7 @@ impl TimeSpent {
         }
     }
 
-    /// Whether, since data was last sent, there was a time in which no end had data to send, or all
+    /// Whether there was a time, after data was last sent, in which no end had data to send, or all
     /// data was on its way.
     #[inline]
     pub const fn has_stopped(&self) -> bool {

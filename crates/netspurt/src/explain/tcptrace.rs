@@ -32,8 +32,9 @@ impl Owin {
 struct TcptraceDirection<'a> {
     statistics: &'a Statistics,
     repairs: Repairs,
-    /// When the first and the last packet of the connection were captured.
+    /// When the first packet of the connection was captured.
     first: Time,
+    /// When the last packet of the connection was captured.
     last: Time,
 }
 

@@ -313,7 +313,7 @@ mod statistics {
     }
 
     #[test]
-    fn duplicate_acks_repeat_number_and_window_while_data_is_outstanding() {
+    fn duplicate_acks_repeat_the_number_and_the_window_while_data_is_outstanding() {
         let repeated = [3, 4, 5, 6].map(|at| (1, at, ack(1)));
         let first = (0, 0, data(1, 0));
         let mut segments = vec![first, (1, 0, ack(1)), (1, 1, ack(1)), (0, 2, data(1, 100))];
@@ -376,7 +376,7 @@ mod statistics {
     }
 
     #[test]
-    fn the_mean_flight_counts_octets_until_they_are_acknowledged() {
+    fn the_mean_flight_size_counts_octets_until_they_are_acknowledged() {
         let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
         let flight = found.direction(Side::From).unwrap().statistics.flight;
         assert_eq!((flight.max, flight.count), (100, 2));
@@ -384,7 +384,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_first_block_below_the_acknowledgment_is_a_dsack() {
+    fn a_first_sack_block_below_the_acknowledgment_reports_a_duplicate() {
         let with = |blocks: &[(u32, u32)]| {
             let mut all = SackBlocks::default();
             for &(left, right) in blocks {

@@ -48,7 +48,7 @@ impl EndedDirection {
     /// retransmission that ended it. Later packets may have changed this cause. So the timer is
     /// derived again from the final cause. If no timer belongs to the final cause, the wait keeps
     /// its first timer. Each wait comes with a number. It says how often in a row the
-    /// retransmission timer had fired for the same octet before. The timers of SYNs and probes do
+    /// retransmission timer had already fired for the same octet. The timers of SYNs and probes do
     /// not count.
     pub fn settled_waits(&self) -> impl Iterator<Item = (TimerWait, u32)> {
         let mut last: Option<(u64, u32)> = None;

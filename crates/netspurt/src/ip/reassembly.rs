@@ -108,7 +108,7 @@ impl<F: Frame, E> Reassembling<F, E> {
         }
     }
 
-    /// Takes a fragment; returns the datagram if it is now complete.
+    /// Takes a fragment. Returns the datagram if it is now complete.
     fn collect(&mut self, now: Time, fragment: F, events: &mut Events<F>) -> Option<F> {
         let waiting = self.waiting.get_or_insert_with(|| Box::new(PartialDatagrams::new()));
         // A datagram whose deadline is `now` is dropped before the fragment is processed.

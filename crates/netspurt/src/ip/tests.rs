@@ -53,7 +53,7 @@ fn at(seconds: u64) -> Time {
     Time::ZERO + Duration::from_secs(seconds)
 }
 
-/// The dropped datagrams: the instant, the id of the transmission, and the octets of each.
+/// For each dropped datagram: the instant, the id of the transmission, and the number of octets.
 fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
     let drop = |event: Event<Segment>| match event.what {
         What::Dropped { link: None, reason: DropReason::Reassembly, frame } => {

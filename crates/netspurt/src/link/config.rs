@@ -60,10 +60,10 @@ impl LinkConfig {
         self.rate.clone().silent(&dead)
     }
 
-    /// The minimum time in which a frame of `size` octets crosses the link at any time of the run.
-    /// The result is rounded down. If the link transmits at given instants ([`Rate::AtInstants`]),
-    /// the result is 1 ns plus the minimum delay. The reason is that a frame that comes exactly at
-    /// one of these instants waits for the next instant, at least 1 ns.
+    /// The shortest time in which any frame of `size` octets crosses the link during the run. The
+    /// result is rounded down. If the link transmits at given instants ([`Rate::AtInstants`]), the
+    /// result is 1 ns plus the minimum delay. The reason is that a frame that comes exactly at one
+    /// of these instants waits for the next instant, at least 1 ns.
     pub fn least_time(&self, size: u32) -> Duration {
         if matches!(self.rate, Rate::AtInstants(_)) {
             return Duration::from_nanos(1) + self.delay.minimum();

@@ -81,7 +81,7 @@ struct Bursts {
     bad: bool,
     /// The time of one step. The value is `None` for one step per frame.
     every: Option<Duration>,
-    /// The number of whole spans `every` from the start of the run to the last frame.
+    /// The number of whole spans of the length `every` from the start of the run to the last frame.
     steps: u64,
     to_bad: f64,
     to_good: f64,
@@ -219,14 +219,14 @@ impl Bursts {
     }
 }
 
-/// The effects of one direction of a link; each is off by default.
+/// The effects of one direction of a link. Each effect is off by default.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// Selects frames that are lost before the queue. They take no room in the queue and no
     /// transmission time.
     pub loss_at_entry: Option<Pick>,
-    /// Selects frames that are lost after the queue. They have taken room in the queue and
-    /// transmission time.
+    /// Selects frames that are lost after the queue. They take room in the queue and transmission
+    /// time.
     pub loss: Option<Pick>,
     /// Selects frames that are duplicated. The duration is the delay of the copy after the frame.
     pub duplicate: Option<(Pick, Duration)>,

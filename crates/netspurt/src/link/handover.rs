@@ -13,7 +13,7 @@ pub struct Handover {
     pub queue: QueueFate,
     /// What happens to frames that arrive at the link during the dead time.
     pub arrivals: ArrivalFate,
-    /// What happens to frames that are on their way at the handover, after their transmission.
+    /// What happens to frames that were transmitted before the handover and are still on their way.
     pub in_flight: FlightFate,
 }
 

@@ -1,4 +1,4 @@
-//! The line: the parts of a link after its queue, which are the transmitter, the propagation and
+//! The line consists of the parts of a link after its queue: the transmitter, the propagation and
 //! the counters. A line is plain if it has no extras (see `extras.rs`).
 //!
 //! The [`Transit`] stores the frames that are on their way. A parcel is the index of a frame in the
@@ -57,7 +57,7 @@ impl Line {
     }
 
     /// Whether the frame of `parcel` is lost or dropped before the queue. If so, the method also
-    /// reports this.
+    /// reports the loss or the drop.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,

@@ -97,7 +97,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_time_interrupts_a_frame_that_continues_afterwards() {
+fn a_dead_time_interrupts_a_transmission_that_continues_after_it() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -142,7 +142,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// The frame is on its way from 1000 to 2000 ms, and the handover is at 1500 ms.
 #[test]
-fn a_handover_lets_frames_in_flight_pass_or_delays_drops_or_copies_them() {
+fn frames_in_flight_at_a_handover_pass_or_are_delayed_dropped_or_copied() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);

@@ -79,10 +79,10 @@ fn a_departure_makes_room_for_a_frame_that_arrives_at_the_same_instant() {
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
 }
 
-/// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s. A
+/// The link is full until 1.5 s. The first frame then leaves. Its transmission began at 0.5 s. A
 /// departure and an arrival coincide if they are at most 2 ns apart.
 #[test]
-fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_happens_first() {
+fn if_a_departure_and_an_arrival_coincide_the_event_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
         let mut link = SingleLink::new(0, modem(), ALL);
         for id in 0..3 {
@@ -200,7 +200,7 @@ fn copies_and_delayed_frames_arrive_later_by_the_given_times() {
 
 /// Frames 2 and 3 arrive before frame 1, which is delayed. Frame 4 arrives after frame 1.
 #[test]
-fn frames_that_arrive_before_an_earlier_one_are_counted() {
+fn frames_that_arrive_before_an_earlier_frame_are_counted() {
     let reorder = Some((Pick::default().nth(vec![2]), ms(2500)));
     let effects = Effects { reorder, ..Effects::default() };
     let queue = Queue::DropTail(QueueLimit::Unlimited);
@@ -241,7 +241,7 @@ fn random_losses_have_the_given_rate_and_bursts_have_the_given_mean_length() {
 }
 
 #[test]
-fn if_bursts_change_by_time_their_length_does_not_depend_on_the_rate_of_frames() {
+fn the_length_of_bursts_that_change_by_time_does_not_depend_on_the_rate_of_frames() {
     // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either
     // rate. The next frame after a lost frame is lost with probability 1/21 + 20/21 (1 - 0.05 -
     // 0.0025)^gap_ms.

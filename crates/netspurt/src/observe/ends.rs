@@ -115,7 +115,10 @@ impl EndPair {
     }
 
     /// The address and the port of each end, the source first.
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits, a port 16")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an IPv4 address has 32 bits, and a port has 16"
+    )]
     pub fn sockets(self) -> [SocketAddr; 2] {
         let address = |number: u128| -> IpAddr {
             if self.six {

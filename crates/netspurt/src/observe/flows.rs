@@ -227,8 +227,8 @@ impl<T: Default> Flows<T> {
     }
 
     /// Returns the side that sent a packet between `ends`, and what the observer keeps of the
-    /// active connection between these ends. The packet was not captured, only quoted, as in an
-    /// ICMP message.
+    /// active connection between these ends. The packet itself was not captured. Another packet
+    /// quotes it, for example an ICMP message.
     pub fn known(&mut self, ends: EndPair) -> Option<(Side, &mut T)> {
         let (key, ordered) = ends.ordered();
         let hash = Self::hash(&self.hashes, key);
@@ -246,8 +246,8 @@ impl<T: Default> Flows<T> {
         hasher.finish()
     }
 
-    /// The index of the connection between the ends `key`. Most packets belong to a connection that
-    /// had a packet just before.
+    /// The index of the connection between the ends `key`. Most packets belong to a connection of
+    /// which another packet was seen shortly before.
     #[inline(always)]
     fn find(&mut self, key: EndPair, hash: u64) -> Option<u32> {
         let recent = self.recent[hash as usize % RECENT];
@@ -306,7 +306,7 @@ impl<T: Default> Flows<T> {
     }
 
     /// Checks the next connection, and retires it if its lifetime has ended at the instant `at`.
-    /// After the last connection, the calls begin again with the first.
+    /// After the last connection, the checks begin again with the first connection.
     fn check_one(&mut self, at: Time) {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,

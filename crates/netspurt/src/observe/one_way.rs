@@ -53,7 +53,8 @@ pub struct Answer {
     pub sample: Option<RttSample>,
 }
 
-/// One direction of a connection: the data sent in it, its outstanding segments and round trips.
+/// One direction of a connection: the data that was sent in it, its outstanding segments, and its
+/// round trips.
 ///
 /// An acknowledgment gives at most one round-trip sample. One segment gives this sample. Three
 /// rules look for this segment, and the first rule that finds a segment decides:
@@ -249,8 +250,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Divides an outstanding segment before `octet`, if `octet` is one of its octets and not the
-    /// first.
+    /// Divides an outstanding segment before the octet `octet`, if this octet belongs to the
+    /// segment and is not its first octet.
     fn divide_before(&mut self, octet: u64) {
         let place = self.outstanding.partition_point(|one| one.right <= octet);
         let Some(one) = self.outstanding.get_mut(place).filter(|one| one.left < octet) else {
@@ -286,8 +287,8 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Notes that the observer itself retransmitted the first outstanding segment at the instant
-    /// `at`. A shim does this: a retransmission timer between a host's TCP and the path. Returns
-    /// this segment. `None` if no segment is outstanding.
+    /// `at`. Such an observer is a shim: a retransmission timer between a host's TCP and the path.
+    /// Returns the retransmitted segment. `None` if no segment is outstanding.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;

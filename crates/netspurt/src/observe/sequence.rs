@@ -61,7 +61,7 @@ impl Sequence {
 
     /// The space of a direction in which every octet before the octet with the number `next` was
     /// sent. The observer may have missed the SYN and may still see older segments. The octet
-    /// before this octet counts as [`first`](Self::first).
+    /// before the octet with the number `next` counts as [`first`](Self::first).
     pub const fn midway(next: u32) -> Self {
         Self { highest: Self::ROOM + 1, isn: next.wrapping_sub(1), midway: true }
     }

@@ -84,7 +84,11 @@ fn the_sample_of_an_ack_that_covers_retransmitted_octets_is_ambiguous() {
 fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     let mut way = sent(&[0, 5, 9, 12, 15]);
     assert_eq!(timed(&way.answered(at(30), &ack(1, &[(201, 301)]))), Some(at(9)));
-    assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "nothing new");
+    assert_eq!(
+        timed(&way.answered(at(31), &ack(1, &[(201, 301)]))),
+        None,
+        "the block reports nothing new"
+    );
     assert_eq!(timed(&way.answered(at(32), &ack(1, &[(201, 401)]))), Some(at(12)));
     way.sent(at(40), &data(1), ());
     way.sent(at(41), &data(101), ());
@@ -237,7 +241,7 @@ fn samples_are_right_although_sequence_numbers_wrap() {
 }
 
 #[test]
-fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
+fn an_ack_that_repeats_the_number_and_the_window_is_a_duplicate() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })
@@ -278,7 +282,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn_comes() {
         (number, side, born)
     };
     assert_eq!(of(&passing(0, 4000, 80, Flags::SYN, 7)), (0, Side::From, true));
-    assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "retransmitted");
+    assert_eq!(of(&passing(1, 4000, 80, Flags::SYN, 7)), (0, Side::From, false), "a repeated SYN");
     assert_eq!(of(&Passing { ack: 8, ..passing(2, 80, 4000, both, 9) }), (0, Side::To, false));
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
@@ -295,7 +299,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn_comes() {
     assert_eq!(rest, [(1, 4001), (2, 4000), (3, 4002)]);
 }
 
-/// A host may answer the first SYN with a reset, and take the second.
+/// A host may answer the first SYN with a reset, and accept the second SYN.
 #[test]
 fn if_a_syn_is_sent_again_after_a_reset_its_connection_is_open() {
     let both = Flags::SYN.with(Flags::ACK);
@@ -316,9 +320,9 @@ fn a_connection_goes_on_after_a_reset_without_effect() {
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     assert_eq!(of(passing(0, 4000, 80, Flags::ACK, 1000)), 0);
     assert_eq!(of(passing(1, 80, 4000, Flags::ACK, 9)), 0);
-    assert_eq!(of(passing(2, 4000, 80, Flags::RST, 1 << 30)), 0, "forged");
+    assert_eq!(of(passing(2, 4000, 80, Flags::RST, 1 << 30)), 0, "a forged reset");
     assert_eq!(of(passing(3, 4000, 80, Flags::ACK, 2000)), 0);
-    assert_eq!(of(passing(4, 80, 4000, Flags::ACK, 1 << 29)), 0, "not closed");
+    assert_eq!(of(passing(4, 80, 4000, Flags::ACK, 1 << 29)), 0, "the connection is still open");
     assert_eq!(of(passing(604, 80, 4000, Flags::ACK, 1 << 29)), 0, "idle for ten minutes");
     // After the reset of one side, the other side's segments may still be on their way.
     assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
@@ -335,13 +339,13 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     let answer = |second, seq, ack| Passing { ack, ..passing(second, 80, 4000, both, seq) };
     assert_eq!(of(answer(0, 1 << 30, 8)), 0);
-    assert_eq!(of(answer(1, 1 << 30, 8)), 0, "retransmitted");
+    assert_eq!(of(answer(1, 1 << 30, 8)), 0, "a repeated SYN-ACK");
     assert_eq!(of(answer(2, 1 << 30, 1008)), 0, "the SYN carried 1,000 octets (RFC 7413)");
     assert_eq!(of(answer(3, 1 << 29, 8 + (1 << 20))), 1, "the answer to another SYN");
     assert_eq!(of(passing(4, 80, 4000, fin, 1 << 29)), 1);
-    assert_eq!(of(passing(5, 80, 4000, Flags::ACK, 0)), 1, "still open");
+    assert_eq!(of(passing(5, 80, 4000, Flags::ACK, 0)), 1, "the connection is still open");
     assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
-    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "a near number");
+    assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "the number is near the last number");
     assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
     assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "a far number after the end");
 }
@@ -354,7 +358,7 @@ fn two_ends_that_open_at_the_same_time_have_one_connection() {
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     assert_eq!(of(passing(0, 4000, 80, Flags::SYN, 7)), 0);
     assert_eq!(of(passing(0, 80, 4000, Flags::SYN, 1 << 30)), 0);
-    assert_eq!(of(passing(0, 80, 4000, Flags::SYN, 1 << 30)), 0, "retransmitted");
+    assert_eq!(of(passing(0, 80, 4000, Flags::SYN, 1 << 30)), 0, "a repeated SYN");
     assert_eq!(of(Passing { ack: 8, ..passing(1, 80, 4000, both, 1 << 30) }), 0);
     assert_eq!(of(Passing { ack: (1 << 30) + 1, ..passing(1, 4000, 80, both, 7) }), 0);
     assert_eq!(of(passing(2, 4000, 80, Flags::ACK, 8)), 0);
@@ -368,11 +372,15 @@ fn a_connection_is_retired_when_its_lifetime_has_ended() {
     let fin = Flags::FIN.with(Flags::ACK);
     let mut of = |packet: Passing| flows.sight(&packet).0.number;
     assert_eq!(of(passing(0, 1, 2, Flags::ACK, 0)), 0);
-    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "idle, but not retired");
-    assert_eq!(of(passing(1200, 2, 1, fin, 0)), 0, "half closed, idle");
+    assert_eq!(of(passing(600, 2, 1, fin, 0)), 0, "the connection is idle, but not retired");
+    assert_eq!(
+        of(passing(1200, 2, 1, fin, 0)),
+        0,
+        "one end has closed, and the connection is idle"
+    );
     assert_eq!(of(passing(1201, 1, 2, fin, 0)), 0);
-    assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "closed");
-    assert_eq!(of(passing(1322, 2, 1, Flags::ACK, 0)), 1, "retired");
+    assert_eq!(of(passing(1261, 2, 1, Flags::ACK, 0)), 0, "both ends have closed");
+    assert_eq!(of(passing(1322, 2, 1, Flags::ACK, 0)), 1, "the closed connection was retired");
     assert_eq!(of(passing(1323, 2, 1, Flags::RST, 0)), 1);
     assert_eq!(of(passing(1384, 2, 1, Flags::ACK, 0)), 2);
     assert_eq!(of(passing(1985, 2, 1, Flags::ACK, 0)), 3);

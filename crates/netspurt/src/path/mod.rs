@@ -191,7 +191,7 @@ impl Path {
     }
 
     /// Reports to the function `watch` the departures from queues up to now. The caller must call
-    /// this at the end of a run.
+    /// this method at the end of a run.
     pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.world.settle();
         self.world.events().drain().for_each(|event| watch(&event));

@@ -15,9 +15,9 @@ use super::Plan;
 use super::flows::{FlowSums, HostType, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world with only TCP transfers, or a world with hosts of any kind, which also reassemble
-/// fragments. Most scenarios need only the first kind of world. This kind is faster, because two
-/// checks are not needed: the kind of each host, and whether a packet is a fragment.
+/// A world with only TCP transfers, or a world with hosts of any kind. Hosts of any kind also
+/// reassemble fragments. Most scenarios need only the first kind of world. This kind is faster,
+/// because two checks are not needed: the kind of each host, and whether a packet is a fragment.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),

@@ -59,8 +59,8 @@ pub struct SeenTables<'a> {
     pub sack_blocks: &'a Table,
     /// The table `syns`.
     pub syns: &'a Table,
-    /// Whether the hosts of the run are real. The ids of their transmissions are not consecutive,
-    /// so IP identifications come from the numbers of their packets.
+    /// Whether the hosts of the run are real. The ids of the transmissions of real hosts are not
+    /// consecutive, so IP identifications come from the numbers of the packets.
     pub real_hosts: bool,
 }
 
@@ -166,9 +166,9 @@ pub fn write_capture<W: Write>(
 /// The comment of a packet whose size in the file differs from the size that the links counted.
 fn comment(counted: usize, written: usize, blocks: usize) -> Option<String> {
     let why = if blocks > 0 {
-        format!(", as ns-2 counts {blocks} SACK block(s); with a valid TCP option")
+        ". ns-2 counts only 8 octets for each SACK block. With a valid TCP option,"
     } else {
-        "; with valid headers".to_owned()
+        ". With valid headers,"
     };
     (counted != written).then(|| {
         format!(

@@ -97,7 +97,7 @@ struct PopulationSum {
 /// if it had not ended when the run ended.
 #[derive(Clone, Debug)]
 struct Spans {
-    /// The spans that ended, in nanoseconds, to a precision of 1 in 1000.
+    /// The spans that ended, in nanoseconds. Each span is stored to a precision of 1 in 1000.
     histogram: Histogram<u64>,
     sum_ns: u128,
     max: Duration,

@@ -34,10 +34,10 @@ fn text(hash: &mut Sha256, text: &str) {
 const BLOCK: usize = 4096;
 
 /// Hashes three things: `kind` (the type of the column), the count of numbers, and the differences
-/// between successive numbers, one block at a time. A block consists of an octet with the width of
-/// its differences, and the differences in little-endian order. The width is the least of 0, 1, 2,
-/// 4 and 8 octets that holds all differences of the block. This encoding loses no information and
-/// halves the number of octets to hash.
+/// between successive numbers. The differences are hashed in blocks. A block consists of an octet
+/// with the width of its differences, and the differences in little-endian order. The width is the
+/// least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding loses no
+/// information and halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
@@ -48,8 +48,8 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // Two values: the bitwise OR of all differences, and the bitwise OR of the bits in which a
-        // difference differs from its own sign bit.
+        // The first value is the bitwise OR of all differences. In the second value, a bit is 1 if
+        // this bit differs from the sign bit in at least one of the differences.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));

@@ -1,5 +1,5 @@
-//! The names of nodes, links and flows. Events contain their numbers, and tables contain their
-//! names. This file also converts instants to the form that tables have.
+//! The names of nodes, links and flows. Events contain the numbers of nodes, links and flows, and
+//! tables contain the names. This file also converts instants to the form that tables have.
 
 use std::num::NonZero;
 use std::sync::Arc;

@@ -70,7 +70,10 @@ impl StoredNumbers {
     fn at(&self, row: usize) -> u64 {
         match self {
             Self::Zeros { count, .. } => {
-                assert!(row < *count, "row {row} of {count}");
+                assert!(
+                    row < *count,
+                    "row {row} does not exist, because the list has {count} rows"
+                );
                 0
             }
             Self::One(all) => all[row].into(),

@@ -213,9 +213,9 @@ impl SegmentRows {
     }
 
     /// Returns the packet number of the segment `frame`. `sight` is what the node saw of it. For an
-    /// ACK without data, this is the number of the last packet that it covers. `fin` is the octet
-    /// of the other end's FIN. The FIN is not a packet, so an ACK of the FIN covers no further
-    /// packet.
+    /// ACK without data, the result is the number of the last packet that the ACK covers. `fin` is
+    /// the octet of the other end's FIN. The FIN is not a packet, so an ACK of the FIN covers no
+    /// further packet.
     #[inline]
     fn packet_number(&self, frame: &Segment, sight: &Sight, fin: u64) -> u64 {
         let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));

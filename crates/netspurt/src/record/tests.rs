@@ -130,7 +130,7 @@ fn an_ack_of_a_fin_on_a_full_packet_covers_no_further_packet() {
 }
 
 #[test]
-fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
+fn a_duplicate_ack_repeats_the_number_and_the_window_and_carries_no_data() {
     // RFC 5681 §2: a duplicate ACK has no data, its SYN and FIN bits are off, and it repeats the
     // largest acknowledgment number and the window.
     let update = Segment { window: 501, ..ack(2001) };
@@ -416,7 +416,7 @@ fn file_of(table: &Table) -> Vec<u8> {
 proptest! {
     /// The numbers have one to eight octets, and some are negative or absent.
     #[test]
-    fn a_narrow_column_has_the_same_file_and_the_same_digest_and_rows_as_the_wide_column(
+    fn a_narrow_column_has_the_same_file_digest_and_rows_as_the_wide_column(
         rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
         picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {

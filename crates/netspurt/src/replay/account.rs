@@ -36,8 +36,8 @@ pub struct Account {
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// For each lost probe, the wait is divided by the delay of the last answered probe before it.
-    /// This is the sum of these ratios, in millionths. A lost probe adds nothing if no probe was
+    /// The sum, in millionths, of one ratio for each lost probe: the wait divided by the delay of
+    /// the last answered probe before the lost probe. A lost probe adds nothing if no probe was
     /// answered before, or if this delay is zero.
     waits_in_delays: u64,
     last_delay: Duration,
@@ -76,8 +76,8 @@ impl Account {
         self.probes - self.lost
     }
 
-    /// RFC 889's total time: the sum of the delays, of the waits for lost probes, and again of the
-    /// delays of the probes that were retransmitted spuriously.
+    /// RFC 889's total time: the sum of all delays, plus the waits for lost probes, plus once more
+    /// the delays of the probes that were retransmitted spuriously.
     pub fn total(&self) -> Duration {
         self.good + self.waited + self.spurious_time
     }

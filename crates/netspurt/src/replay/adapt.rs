@@ -34,7 +34,7 @@ const SAMPLES: u32 = 4000;
 /// use netspurt::units::Duration;
 /// let ms = Duration::from_millis;
 /// let mut algorithm = EstimatorConfig::named("mills").unwrap().build();
-/// // By hand: the timer is twice the estimate. The estimate is 100 ms, and each sample moves it by
+/// // The timer is twice the estimate. The estimate is 100 ms, and each sample moves it by
 /// // a quarter of its distance to 400 ms: to 175 ms, then to 231 ms. Twice 231 ms is above 400 ms.
 /// assert_eq!(adapt(algorithm.as_mut(), ms(100), ms(400)).samples_short, 2);
 /// ```

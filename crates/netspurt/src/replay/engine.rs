@@ -67,8 +67,8 @@ pub enum ReplayError {
     Empty(String),
     /// The delays of the recording are the output of a filter.
     #[error(
-        "{0}: the recording holds smoothed round trips, a filter's output and not samples, so a \
-         replay would judge the filter; record single delays instead, as ping does"
+        "{0}: the recording holds smoothed round trips: they are a filter's output and not \
+         samples, so a replay would judge the filter; record single delays instead, as ping does"
     )]
     Smoothed(String),
     /// The recording has no times of sending, so the order of replies and probes is unknown.

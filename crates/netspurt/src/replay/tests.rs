@@ -45,10 +45,11 @@ fn sequence(delays: &Delays) -> Replay {
     Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }
 
-/// RFC 889 §3.3 by hand, in milliseconds. The first estimate E is 100, and the timer is 200. After
-/// the first probe, E is 75 + 50 = 125, and the timer is 250. The second probe is lost, so E and
-/// the timer do not change. After the third probe, E is 117.1875 + 6.25, and the timer is 246.875.
-/// After the fourth probe, E is 92.578125 + 75, and the timer is 335.15625.
+/// The verdicts are computed by hand from RFC 889 §3.3. Times are in milliseconds. The first
+/// estimate E is 100, and the timer is 200. After the first probe, E is 75 + 50 = 125, and the
+/// timer is 250. The second probe is lost, so E and the timer do not change. After the third probe,
+/// E is 117.1875 + 6.25, and the timer is 246.875. After the fourth probe, E is 92.578125 + 75, and
+/// the timer is 335.15625.
 #[test]
 fn five_probes_get_the_verdicts_computed_by_hand() {
     let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
@@ -81,7 +82,7 @@ fn five_probes_get_the_verdicts_computed_by_hand() {
 /// changes the timers from the second probe on. In the causal order, in which a sample counts only
 /// when its reply has arrived, it changes the timers from the fourth probe on.
 #[test]
-fn a_timer_uses_a_sample_before_its_reply_only_in_rfc_889s_order() {
+fn a_timer_uses_a_sample_before_the_reply_arrives_only_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
@@ -149,7 +150,7 @@ fn quic_learns_from_the_reply_to_a_probe_whose_timer_had_fired() {
 }
 
 #[test]
-fn with_a_coarse_clock_delays_and_timers_are_whole_ticks() {
+fn delays_and_timers_are_whole_ticks_if_the_clock_is_coarse() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };

@@ -6,7 +6,7 @@ use core::str::FromStr;
 use crate::packed::PackedValue;
 use crate::units::Duration;
 
-/// A ratio of two integers in its lowest terms: a gain, a weight, a factor.
+/// A ratio of two integers in its lowest terms, for example a gain, a weight or a factor.
 ///
 /// ```
 /// use netspurt::rto::Ratio;

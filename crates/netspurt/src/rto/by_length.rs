@@ -29,7 +29,7 @@ pub(super) struct LengthFit {
 
 impl LengthFit {
     /// Learns from a sample. If `octets` is zero, the length is unknown, and the sample is ignored.
-    #[expect(clippy::cast_precision_loss, reason = "a delay of days is exact")]
+    #[expect(clippy::cast_precision_loss, reason = "a delay of some days is converted exactly")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
         if octets == 0 {
             return;
@@ -44,20 +44,20 @@ impl LengthFit {
         self.covariance += gain * (length_error * delay_error - self.covariance);
     }
 
-    /// Converts a span for a packet of mean length to the span for a packet of `octets`.
+    /// Converts a span for a packet of mean length to the span for a packet of `octets` octets.
     pub(super) fn to(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, self.extra(octets))
     }
 
-    /// Converts a span for a packet of `octets` to the span for a packet of mean length.
+    /// Converts a span for a packet of `octets` octets to the span for a packet of mean length.
     pub(super) fn from(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, -self.extra(octets))
     }
 
-    /// The additional delay of a packet of `octets`, compared with a packet of mean length, in
-    /// nanoseconds. A shorter packet has a negative result. The result is zero until the line can
-    /// be used, and if the length is unknown (`octets` is zero). A line that gives longer packets
-    /// less delay counts as flat.
+    /// The additional delay of a packet of `octets` octets, compared with a packet of mean length,
+    /// in nanoseconds. For a packet shorter than the mean, the result is negative. The result is
+    /// zero until the line can be used, and if the length is unknown (`octets` is zero). A line
+    /// that gives longer packets less delay counts as flat.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;
@@ -66,7 +66,7 @@ impl LengthFit {
     }
 }
 
-/// The span plus the number `by` of nanoseconds, with the limit of `SHRINK_MAX`.
+/// The span plus `by` nanoseconds. The limit `SHRINK_MAX` applies if `by` is negative.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
 fn shifted(span: Duration, by: f64) -> Duration {
     let shift = Duration::from_nanos(by.abs() as u64);

@@ -270,8 +270,8 @@ mod tests {
         RttSample { rtt, retransmissions, ambiguous: retransmissions > 0, ..RttSample::default() }
     }
 
-    /// A timer after these samples: a round trip in milliseconds and a number of retransmissions
-    /// each.
+    /// A timer after these samples. Each sample is a round trip in milliseconds and a number of
+    /// retransmissions.
     fn after(config: CocoaConfig, samples: &[(u64, u8)]) -> Cocoa {
         let mut timer = Cocoa::new(config);
         samples
@@ -285,11 +285,11 @@ mod tests {
         after(CocoaConfig::default(), samples).rto()
     }
 
-    /// Computed by hand, in milliseconds. The first timer is 2000. A strong sample of 400 gives
-    /// 400 + 4 · 200 = 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2000 gives
+    /// The values are computed by hand, in milliseconds. The first timer is 2000. A strong sample
+    /// of 400 gives 400 + 4 · 200 = 1200 and (2000 + 1200) / 2 = 1600. A weak sample of 2000 gives
     /// 2000 + 1000 = 3000 and 0.75 · 1600 + 0.25 · 3000 = 1950. Another strong sample of 400
-    /// reduces the variation from 200 to 150. This gives 400 + 4 · 150 = 1000 and
-    /// (1950 + 1000) / 2 = 1475. A sample after three retransmissions is ignored.
+    /// reduces the variation from 200 to 150. This gives 400 + 4 · 150 = 1000 and (1950 + 1000) / 2
+    /// = 1475. A sample after three retransmissions is ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));
@@ -314,8 +314,9 @@ mod tests {
         assert_eq!(gaps(&[]), [4000, 8000, 16_000].map(ms));
         // A sample of 6 s gives 6 + 4 · 3 = 18 s. The mean of 18 s and 2 s is 10 s.
         assert_eq!(gaps(&[(6000, 0)]), [15_000, 22_500, 32_000].map(ms));
-        // In milliseconds: the first of two samples of 100 gives 300, and the mean of 300 and 2000
-        // is 1150. The second gives 100 + 4 · 37.5 = 250, and the mean of 250 and 1150 is 700.
+        // All values are in milliseconds. The first of two samples of 100 gives 300, and the mean
+        // of 300 and 2000 is 1150. The second sample gives 100 + 4 · 37.5 = 250, and the mean of
+        // 250 and 1150 is 700.
         let short = [(100, 0), (100, 0)];
         assert_eq!(rto(&short), ms(700));
         assert_eq!(gaps(&short), [2100, 6300, 18_900].map(ms));
@@ -335,9 +336,9 @@ mod tests {
         assert_eq!((timer.rto(), timer.state().backoff), (ms(1950), 1));
     }
 
-    /// Computed by hand: an overall estimate of 700 ms that no sample renews for 16 · 0.7 = 11.2 s
-    /// becomes 1.4 s and then stays. An estimate of 10 s becomes 6 s after 40 s, 4 s after 24 s
-    /// more, and 3 s after another 16 s.
+    /// The values are computed by hand. If no sample renews an overall estimate of 700 ms for 16 ·
+    /// 0.7 = 11.2 s, it becomes 1.4 s and then stays. An estimate of 10 s becomes 6 s after 40 s, 4
+    /// s after 24 s more, and 3 s after another 16 s.
     #[test]
     fn an_estimate_that_is_not_renewed_ages() {
         let at = |samples: &[(u64, u8)], seconds_tenths: u64| {

@@ -59,7 +59,8 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The name of the algorithm; for a foreign algorithm, the whole text that names it.
+            /// The name of the algorithm. For a foreign algorithm, the whole text that names the
+            /// algorithm.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Algorithm(_) => $name,)+

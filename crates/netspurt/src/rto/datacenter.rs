@@ -165,8 +165,8 @@ mod tests {
         timer
     }
 
-    /// RFC 6298 §2.3 by hand, in microseconds. Samples of 100, 180 and 60 give timers of 100 + 4 ·
-    /// 50, 110 + 4 · 57.5 and 103.75 + 4 · 55.625. The minimum is 200.
+    /// The timers are computed by hand from RFC 6298 §2.3, in microseconds. Samples of 100, 180 and
+    /// 60 give timers of 100 + 4 · 50, 110 + 4 · 57.5 and 103.75 + 4 · 55.625. The minimum is 200.
     #[test]
     fn the_timer_follows_rfc_6298_in_microseconds_with_a_minimum_of_200() {
         let rto = |samples: &[u64]| after(DatacenterConfig::default(), samples).rto();
@@ -202,7 +202,7 @@ mod tests {
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });
         assert_eq!(timer.rto(), us(600));
         timer.on_spurious(None);
-        assert_eq!(timer.rto(), us(600), "the backoff stays until a sample");
+        assert_eq!(timer.rto(), us(600), "the backoff stays until a sample arrives");
         timer.on_sample(&RttSample { rtt: us(100), ..RttSample::default() });
         assert_eq!(timer.rto(), us(102 + 4 * 50));
     }

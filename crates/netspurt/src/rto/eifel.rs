@@ -51,8 +51,8 @@ impl Keys for EifelConfig {
 /// With n samples in a flight, the gain g is 1/n. It is 1/3 if n is below three or unknown. The
 /// distance of a sample R from the mean is Δ = R - SRTT. SRTT moves by g Δ. If Δ is negative,
 /// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if Δ is above RTTVAR, and by g²
-/// (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It runs from the instant
-/// at which the oldest outstanding segment was last sent.
+/// (Δ - RTTVAR) if Δ is not above RTTVAR. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It runs
+/// from the instant at which the oldest outstanding segment was last sent.
 ///
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.
@@ -191,9 +191,10 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()), us(state.rto))
     }
 
-    /// By hand, in milliseconds, with a gain of 1/3 and samples of 90, 180, 60 and 130. After the
-    /// first sample, SRTT is 90, RTTVAR is 45 and the timer is 90 + 135. At the second sample, Δ =
-    /// 90 is above 45, so RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120 and the timer is 120 +
+    /// The values are computed by hand, in milliseconds, with a gain of 1/3 and samples of 90, 180,
+    /// 60 and 130. After the first sample, SRTT is 90, RTTVAR is 45 and the timer is 90 + 135. At
+    /// the second sample, Δ = 90 is above 45, so RTTVAR is 45 + 45/3 = 60, SRTT is 90 + 30 = 120
+    /// and the timer is 120 +
     /// 180. At the third sample, Δ is -60, so RTTVAR stays 60, SRTT is 120 - 20 = 100 and the timer
     /// is 100 + 180. At the fourth sample, Δ = 30 is below 60, so RTTVAR is 60 - 30/9 = 56.667,
     /// SRTT is 100 + 10 = 110 and the timer is 110 + 170.
@@ -205,10 +206,10 @@ mod tests {
         assert_eq!(micros(&after(&[90, 180, 60, 130])), (110_000, 56_667, 280_000));
     }
 
-    /// By hand, in milliseconds, for samples of 90 and 180. If ten segments are outstanding and
-    /// each is timed, the gain g is 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is 90 + 9 = 99 and the
-    /// timer is 99 + 495. If only every second segment is echoed, g is 1/5, RTTVAR is 45 + 9 = 54,
-    /// SRTT is 90 + 18 = 108 and the timer is 108 + 270.
+    /// The values are computed by hand, in milliseconds, for samples of 90 and 180. If ten segments
+    /// are outstanding and each is timed, the gain g is 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is
+    /// 90 + 9 = 99 and the timer is 99 + 495. If only every second segment is echoed, g is 1/5,
+    /// RTTVAR is 45 + 9 = 54, SRTT is 90 + 18 = 108 and the timer is 108 + 270.
     #[test]
     fn the_gain_is_one_divided_by_the_samples_of_a_flight() {
         for (source, expected) in [

@@ -92,7 +92,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// It is `None` if this ACK gave no sample, or if the caller has already passed the sample to
     /// [`on_sample`](Self::on_sample). The caller passes a sample to only one of the two methods.
     ///
-    /// By default, this [ends the backoff](Self::end_backoff) and then processes the sample.
+    /// By default, this method [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
         self.end_backoff();
         if let Some(sample) = sample {
@@ -100,9 +100,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Sets the timer back to its value before the backoff. By default, this does nothing. The
-    /// default suits an algorithm without a backoff, and an algorithm whose backoff only a sample
-    /// ends.
+    /// Sets the timer back to its value before the backoff. By default, this method does nothing.
+    /// The default suits an algorithm without a backoff, and an algorithm whose backoff ends only
+    /// with a sample.
     fn end_backoff(&mut self) {}
 
     /// Called when an ACK acknowledged new data and the caller passes no sample of this ACK. The
@@ -114,7 +114,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// Whether acknowledgments of the algorithm's protocol say which transmission arrived, so that
-    /// no sample is ambiguous. By default, they do not.
+    /// no sample is ambiguous. By default, the answer is no.
     fn tells_copies_apart(&self) -> bool {
         false
     }

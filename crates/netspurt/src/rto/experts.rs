@@ -192,7 +192,7 @@ impl Experts {
 
     /// The span of this number of units of `config.unit`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
-    #[expect(clippy::cast_precision_loss, reason = "times below 104 days are exact")]
+    #[expect(clippy::cast_precision_loss, reason = "times below 104 days are converted exactly")]
     fn span(&self, units: f64) -> Duration {
         Duration::from_nanos((units * self.config.unit.as_nanos() as f64) as u64)
     }
@@ -275,18 +275,18 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()))
     }
 
-    /// Computed by hand for two experts and samples of 400, 100 and 380 ms, with η = 2 and α =
-    /// 0.08. The sample of 400 ms causes losses of 0.8 (the guess is below it) and 0. The weights
-    /// become 0.5 · e^-1.6 = 0.100948 and 0.5. Divided by their sum they are 0.167981 and 0.832019,
-    /// and after sharing 0.08 they are 0.194543 and 0.805457. The mean is 387.6190 ms. The sample
-    /// of 100 ms causes losses of 0.236359² = 0.055865 and 0.09. The weights become 0.194543 ·
-    /// e^-0.111731 = 0.173977 and 0.805457 · e^-0.18 = 0.672774. Divided by their sum they are
-    /// 0.205464 and 0.794536, and after sharing they are 0.229027 and 0.770973. The mean is
-    /// 385.4244 and RTTVAR is 0.75 · 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms causes
-    /// losses of 0.76 and 0.0004. The weights become 0.229027 · e^-1.52 = 0.050091 and 0.770973 ·
-    /// e^-0.0008 = 0.770356. Divided by their sum they are 0.061053 and 0.938947, and after sharing
-    /// they are 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 · 221.9047 + 0.25 ·
-    /// 5.4244 = 167.7847.
+    /// The values are computed by hand for two experts and samples of 400, 100 and 380 ms, with η =
+    /// 2 and α = 0.08. The sample of 400 ms causes losses of 0.8 (the guess is below it) and 0. The
+    /// weights become 0.5 · e^-1.6 = 0.100948 and 0.5. Divided by their sum they are 0.167981 and
+    /// 0.832019, and after sharing 0.08 they are 0.194543 and 0.805457. The mean is 387.6190 ms.
+    /// The sample of 100 ms causes losses of 0.236359² = 0.055865 and 0.09. The weights become
+    /// 0.194543 · e^-0.111731 = 0.173977 and 0.805457 · e^-0.18 = 0.672774. Divided by their sum
+    /// they are 0.205464 and 0.794536, and after sharing they are 0.229027 and 0.770973. The mean
+    /// is 385.4244 and RTTVAR is 0.75 · 200 + 0.25 · 287.6190 = 221.9047. The sample of 380 ms
+    /// causes losses of 0.76 and 0.0004. The weights become 0.229027 · e^-1.52 = 0.050091 and
+    /// 0.770973 · e^-0.0008 = 0.770356. Divided by their sum they are 0.061053 and 0.938947, and
+    /// after sharing they are 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 ·
+    /// 221.9047 + 0.25 · 5.4244 = 167.7847.
     #[test]
     fn weights_fall_with_the_loss_and_a_part_of_all_weights_is_shared() {
         let mut timer = two();

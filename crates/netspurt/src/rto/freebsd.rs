@@ -14,9 +14,11 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.
     pub tick: Duration,
-    /// The minimum of srtt + 4 rttvar, before the slop: the sysctl `rexmit_min`, `hz / 33`.
+    /// The minimum of srtt + 4 rttvar, before the slop: the sysctl `rexmit_min`, by default `hz /
+    /// 33`.
     pub min: Duration,
-    /// The span that is added to every timer except `initial`: the sysctl `rexmit_slop`, `hz / 5`.
+    /// The span that is added to every timer except `initial`: the sysctl `rexmit_slop`, by default
+    /// `hz / 5`.
     pub slop: Duration,
     /// The timer before any sample: the sysctl `rexmit_initial`.
     pub initial: Duration,
@@ -229,8 +231,9 @@ mod tests {
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand, in ticks: srtt + 4 rttvar is 300 after a sample of 99. The slop of 200 is added
-    /// once to each doubled timer, which gives timers of 800, 1400, 2600 and so on.
+    /// The timers are computed by hand, in ticks. After a sample of 99, srtt + 4 rttvar is 300. The
+    /// slop of 200 is added once to each doubled timer, which gives timers of 800, 1400, 2600 and
+    /// so on.
     #[test]
     fn the_slop_is_added_after_the_backoff_factor_is_applied() {
         let mut timer = after(&[99]);

@@ -157,9 +157,9 @@ mod tests {
 
     /// Appendix A: the whole error is added to the scaled mean `sa`. The size of the error, minus a
     /// quarter of the scaled deviation `sv`, is added to `sv`. The error is the sample minus the
-    /// mean. By hand, samples of 4, 8 and 2 ticks: the first sample gives sa 32 and sv 8. The
-    /// second sample has an error of 4 and gives sa 36 and sv 8 + 4 - 2 = 10. The third sample has
-    /// an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 = 10.
+    /// mean. The values are computed by hand for samples of 4, 8 and 2 ticks. The first sample
+    /// gives sa 32 and sv 8. The second sample has an error of 4 and gives sa 36 and sv 8 + 4 - 2 =
+    /// 10. The third sample has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 = 10.
     #[test]
     fn the_integers_agree_with_the_appendix() {
         let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
@@ -168,9 +168,9 @@ mod tests {
         assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
     }
 
-    /// By hand: after samples of 4 and 8 ticks, sa is 36 and sv is 10. The paper of 1988 gives ((36
-    /// / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10 = 14 ticks. Each
-    /// quotient is rounded down.
+    /// The timers are computed by hand. After samples of 4 and 8 ticks, sa is 36 and sv is 10. The
+    /// paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives (36 / 8) + 10
+    /// = 14 ticks. Each quotient is rounded down.
     #[test]
     fn the_timer_has_two_deviations_as_in_1988_or_four_as_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));

@@ -14,10 +14,10 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Linux`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinuxConfig {
-    /// The minimum of rttvar, which is the minimum distance of the timer from srtt: `TCP_RTO_MIN`,
-    /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
+    /// The minimum of rttvar, which is the minimum distance of the timer from srtt. Linux takes it
+    /// from `TCP_RTO_MIN`, the sysctl `tcp_rto_min_us`, or the route's `rto_min`.
     pub rto_min: Duration,
-    /// The maximum RTO: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    /// The maximum RTO. Linux takes it from `TCP_RTO_MAX` or the sysctl `tcp_rto_max_ms`.
     pub rto_max: Duration,
     /// The timer before any sample: `TCP_TIMEOUT_INIT`.
     pub initial: Duration,
@@ -335,8 +335,8 @@ mod tests {
     }
 
     /// The first sample becomes the mean. mdev, which is four times the mean deviation, becomes
-    /// twice the sample, but rttvar is at least 200 ms. By hand: a sample of 30 ms gives a timer of
-    /// 30 + 200 ms. A sample of 150 ms gives a timer of 150 + 300 ms, which is three round trips.
+    /// twice the sample, but rttvar is at least 200 ms. So a sample of 30 ms gives a timer of 30 +
+    /// 200 ms. A sample of 150 ms gives a timer of 150 + 300 ms, which is three round trips.
     #[test]
     fn rttvar_is_at_least_the_floor_after_the_first_sample() {
         let timer = after(&[(30_000, 0)]);
@@ -347,10 +347,10 @@ mod tests {
         assert_eq!(micros(&after(&[(150_000, 0)])), 450_000);
     }
 
-    /// A rise, by hand, in microseconds: samples of 150 000 and 550 000 in the same round. The
-    /// second sample differs from the mean by 400 000, and srtt (eight times the mean) is
-    /// 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this
-    /// value immediately. The timer is 200 000 + 625 000.
+    /// The rise is computed by hand, in microseconds, for samples of 150 000 and 550 000 in the
+    /// same round. The second sample differs from the mean by 400 000, and srtt (eight times the
+    /// mean) is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes
+    /// this value immediately. The timer is 200 000 + 625 000.
     #[test]
     fn a_rise_of_the_rtt_raises_rttvar_immediately() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
@@ -358,10 +358,10 @@ mod tests {
         assert_eq!(micros(&timer), 825_000);
     }
 
-    /// A fall, by hand, in microseconds: samples of 400 000 and 100 000. The second sample differs
-    /// from the mean by -300 000, and srtt (eight times the mean) is 3 200 000 - 300 000. The
-    /// deviation would grow by 300 000 - 200 000, but only an eighth of this is added, so mdev is
-    /// 812 500. The timer is 362 500 + 812 500.
+    /// The fall is computed by hand, in microseconds, for samples of 400 000 and 100 000. The
+    /// second sample differs from the mean by -300 000, and srtt (eight times the mean) is 3 200
+    /// 000 - 300 000. The deviation would grow by 300 000 - 200 000, but only an eighth of this is
+    /// added, so mdev is 812 500. The timer is 362 500 + 812 500.
     #[test]
     fn a_fall_raises_the_deviation_by_an_eighth_of_the_effect_of_a_rise() {
         let timer = after(&[(400_000, 0), (100_000, 0)]);
@@ -369,9 +369,9 @@ mod tests {
         assert_eq!(micros(&timer), 1_175_000);
     }
 
-    /// A small fall, by hand, in microseconds: samples of 400 000 and 300 000. The change of mdev,
-    /// 100 000 - 200 000, is negative, so all of it counts. mdev becomes 700 000; mdev_max and
-    /// rttvar do not change. The timer is 387 500 + 800 000.
+    /// The small fall is computed by hand, in microseconds, for samples of 400 000 and 300 000. The
+    /// change of mdev, 100 000 - 200 000, is negative, so all of it counts. mdev becomes 700 000;
+    /// mdev_max and rttvar do not change. The timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_much_as_a_small_rise_does() {
         let timer = after(&[(400_000, 0), (300_000, 0)]);
@@ -381,10 +381,11 @@ mod tests {
         assert_eq!(fields(&timer), (3_300_000, 700_000, 800_000, 800_000));
     }
 
-    /// Decay, by hand, in milliseconds: all samples are 400. mdev is 800, 600, 450, 337.5 and
-    /// 253.125. At the first new round mdev_max is still 800, so rttvar does not change and
-    /// mdev_max is set to 200. At the second new round mdev_max is 450, so rttvar is 800 - 350/4 =
-    /// 712.5. At the third new round mdev_max is 337.5, so rttvar is 712.5 - 375/4 = 618.75.
+    /// The fall of rttvar is computed by hand, in milliseconds. All samples are 400. mdev is 800,
+    /// 600, 450, 337.5 and 253.125. At the first new round mdev_max is still 800, so rttvar does
+    /// not change and mdev_max is set to 200. At the second new round mdev_max is 450, so rttvar is
+    /// 800 - 350/4 = 712.5. At the third new round mdev_max is 337.5, so rttvar is 712.5 - 375/4 =
+    /// 618.75.
     #[test]
     fn rttvar_falls_once_per_round_trip() {
         let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
@@ -418,8 +419,9 @@ mod tests {
         assert_eq!(timer.rto(), ms(120_000));
     }
 
-    /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1, the kernel sends two more SYNs and gives up
-    /// after 3 s. With `TCP_SYNCNT` of 2, it sends five more SYNs and gives up after 7 s.
+    /// These limits were measured on Linux 6.18. With `TCP_SYNCNT` of 1, the kernel sends two more
+    /// SYNs and gives up after 3 s. With `TCP_SYNCNT` of 2, it sends five more SYNs and gives up
+    /// after 7 s.
     #[test]
     fn the_time_limit_of_a_syn_assumes_that_every_timeout_doubles_the_timer() {
         let limit = |retries| LinuxConfig::default().syn_limit(retries);
@@ -443,7 +445,7 @@ mod tests {
 
     /// RFC 6298 §5.7: the first timer for data is 3 s if a SYN was retransmitted. Linux uses 3 s
     /// only if the handshake gave no sample. On the path of RFC 2416 the handshake takes 425.3 ms,
-    /// and the first timer is three times as long as the handshake (1.276 s measured).
+    /// and the first timer is three times as long as the handshake (it was measured as 1.276 s).
     #[test]
     fn the_first_timer_for_data_comes_from_the_handshakes_sample_or_is_three_seconds() {
         let mut timer = after(&[]);
@@ -481,11 +483,11 @@ mod tests {
         assert_eq!(wait(&timer, 0), ms(2000), "the timer of a SYN-ACK doubles at once");
     }
 
-    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps before the
-    /// retransmissions are 208, 420, 832 and 1664 ms. In general, the second gap is from 412 to 440
-    /// ms. The gap depends on when the first timer fired within a bucket of the timer wheel. The
-    /// gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8. The test
-    /// therefore arms the first timer at a count that is 3 modulo 8.
+    /// The values were measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the gaps
+    /// before the retransmissions are 208, 420, 832 and 1664 ms. In general, the second gap is from
+    /// 412 to 440 ms. The gap depends on when the first timer fired within a bucket of the timer
+    /// wheel. The gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8.
+    /// The test therefore arms the first timer at a count that is 3 modulo 8.
     #[test]
     fn on_a_short_path_the_gaps_are_those_measured_on_linux_with_jiffies_of_4_ms() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });

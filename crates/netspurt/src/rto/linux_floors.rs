@@ -81,7 +81,7 @@ mod tests {
     use crate::rto::{Linux, LinuxConfig, RtoEstimator as _};
 
     #[test]
-    fn for_each_floor_rttvar_equals_that_of_a_linux_timer_with_this_minimum() {
+    fn each_rttvar_equals_the_rttvar_of_a_linux_timer_with_the_same_minimum() {
         let floors = [1, 10, 20, 40, 100, 200].map(Duration::from_millis);
         let mut timers = floors
             .map(|floor| Linux::new(LinuxConfig { rto_min: floor, ..LinuxConfig::default() }));

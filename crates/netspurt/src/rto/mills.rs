@@ -133,7 +133,7 @@ impl Mills {
         }
     }
 
-    /// The timer of a segment of `octets`, before the bounds and the backoff.
+    /// The timer of a segment of `octets` octets, before the bounds and the backoff.
     fn timer(&self, octets: u32) -> Duration {
         let unsampled = self.config.unsampled;
         let timer = self.estimate.map_or(unsampled, |e| self.config.g.of(e.span()));
@@ -211,10 +211,10 @@ mod tests {
     }
 
     /// RFC 889 §3.3: the estimate rises with weight 3/4 and falls with 15/16, and the timer is
-    /// twice the estimate. By hand, in milliseconds, for a first estimate of 1000: a sample of 2000
-    /// gives an estimate of 750 + 500 = 1250, and a sample of 250 then gives 1171.875 + 15.625 =
-    /// 1187.5. A sample equal to the estimate is not below it, so the weight of a rise applies, but
-    /// the estimate does not change.
+    /// twice the estimate. The estimates are computed by hand, in milliseconds. The first estimate
+    /// is 1000. A sample of 2000 gives an estimate of 750 + 500 = 1250, and a sample of 250 then
+    /// gives 1171.875 + 15.625 = 1187.5. A sample equal to the estimate is not below it, so the
+    /// weight of a rise applies, but the estimate does not change.
     #[test]
     fn the_estimate_rises_by_a_quarter_and_falls_by_a_sixteenth() {
         let mut timer = started(MillsConfig::default());
@@ -227,9 +227,9 @@ mod tests {
         assert_eq!(timer.rto(), ms(2375));
     }
 
-    /// By hand, in milliseconds, for a first estimate of 1000: a sample of 2000 gives an estimate
-    /// of 875 + 250 = 1125, and a sample of 250 then gives 984.375 + 31.25 = 1015.625. The timer is
-    /// twice the estimate.
+    /// The estimates are computed by hand, in milliseconds. The first estimate is 1000. A sample of
+    /// 2000 gives an estimate of 875 + 250 = 1125, and a sample of 250 then gives 984.375 + 31.25 =
+    /// 1015.625. The timer is twice the estimate.
     #[test]
     fn with_a_single_gain_the_estimate_rises_and_falls_by_an_eighth() {
         let mut timer = started(MillsConfig::single_gain());

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minimum_applies_before_the_backoff_and_the_maximum_after() {
+    fn the_minimum_applies_before_the_backoff_and_the_maximum_after_it() {
         let mut timer = timer();
         timer.on_sample(&sample(ms(10)));
         assert_eq!(timer.rto(), ms(200));

@@ -215,11 +215,11 @@ mod tests {
         (after(samples).rto().as_nanos() + 500) / 1000
     }
 
-    /// By hand, in milliseconds, with F = 24 and samples of 100, 120, 60 and 60. The first timer is
-    /// 1.75 · 100. The second sample has δ = 0.2 and B = 0.4, and 1.4 · 120 = 168 is above 175 ·
-    /// 23/24 = 167.708. The third sample has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is
-    /// above 168 · 23/24 = 161. The fourth sample has B = 0.36736, and 1.36736 · 60 = 82.04 is
-    /// below 166 · 23/24 = 159.083.
+    /// The timers are computed by hand, in milliseconds, with F = 24 and samples of 100, 120, 60
+    /// and 60. The first timer is 1.75 · 100. The second sample has δ = 0.2 and B = 0.4, and 1.4 ·
+    /// 120 = 168 is above 175 · 23/24 = 167.708. The third sample has B = 0.4 · 23/24 = 0.38333,
+    /// and 1.38333 · 120 = 166 is above 168 · 23/24 = 161. The fourth sample has B = 0.36736, and
+    /// 1.36736 · 60 = 82.04 is below 166 · 23/24 = 159.083.
     #[test]
     fn the_timer_rises_to_peaks_immediately_and_fades_slowly() {
         assert_eq!(micros(&[100]), 175_000);
@@ -235,8 +235,8 @@ mod tests {
         assert_eq!(micros(&[0, 900]), 1_800_000);
     }
 
-    /// By hand: ten outstanding segments give five samples in a round trip, so the timer is 175 ·
-    /// 119/120 ms.
+    /// Ten outstanding segments give five samples in a round trip, so the timer is 175 · 119/120
+    /// ms.
     #[test]
     fn the_timer_fades_less_at_each_sample_if_a_round_trip_has_many_samples() {
         let mut timer = after(&[100]);

@@ -288,13 +288,13 @@ mod tests {
     /// RFC 6298 §2.2: the first sample becomes the mean, and half of the sample becomes the
     /// variation. §2.3: a later sample first changes the variation: 3/4 of it, plus 1/4 of the
     /// distance from the old mean to the sample. Then it changes the mean: 7/8 of the old mean,
-    /// plus 1/8 of the sample. By hand, in milliseconds: a sample of 100 gives a mean of 100, a
-    /// variation of 50 and a timer of 300. A sample of 180 gives a variation of 0.75 · 50 + 0.25 ·
-    /// 80 = 57.5, a mean of 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. A sample of 60 gives
-    /// a variation of 0.75 · 57.5 + 0.25 · 50 = 55.625, a mean of 96.25 + 7.5 = 103.75 and a timer
-    /// of 103.75 + 222.5 = 326.25.
+    /// plus 1/8 of the sample. The values are computed by hand, in milliseconds. A sample of 100
+    /// gives a mean of 100, a variation of 50 and a timer of 300. A sample of 180 gives a variation
+    /// of 0.75 · 50 + 0.25 · 80 = 57.5, a mean of 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340.
+    /// A sample of 60 gives a variation of 0.75 · 57.5 + 0.25 · 50 = 55.625, a mean of 96.25 + 7.5
+    /// = 103.75 and a timer of 103.75 + 222.5 = 326.25.
     #[test]
-    fn mean_and_variation_follow_the_rfc() {
+    fn the_mean_and_the_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));
         assert_eq!(at(&[100]), (ms(100), ms(50), ms(300)));
         assert_eq!(at(&[100, 180]), (ms(110), us(57_500), ms(340)));
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(old.rto(), ms(3000));
         time_out(&mut old, &[TimeoutKind::Syn]);
         old.on_handshake(&RttSample { ambiguous: true, ..sample(50) });
-        assert_eq!(old.rto(), ms(6000), "Karn: the timer stays doubled until a sample");
+        assert_eq!(old.rto(), ms(6000), "Karn: the timer stays doubled until a sample arrives");
 
         let mut clean = after(Rfc6298Config::default(), &[]);
         clean.on_handshake(&RttSample { handshake: true, ..sample(800) });
@@ -363,8 +363,8 @@ mod tests {
     }
 
     /// RFC 7323 appendix G: if E = ceiling(FlightSize / (2 SMSS)) samples are expected, the gains
-    /// are alpha / E and beta / E. By hand: 9 segments are outstanding, so E = 5. Samples of 100
-    /// and 180 ms give an srtt of 100 + 80 / 40 = 102 ms and an rttvar of 50 + (80 - 50) / 20 =
+    /// are alpha / E and beta / E. In this test, 9 segments are outstanding, so E = 5. Samples of
+    /// 100 and 180 ms give an srtt of 100 + 80 / 40 = 102 ms and an rttvar of 50 + (80 - 50) / 20 =
     /// 51.5 ms.
     #[test]
     fn the_gains_are_divided_if_a_round_trip_gives_many_samples() {
@@ -395,9 +395,10 @@ mod tests {
 
     /// RFC 4015 §3.2: the mean becomes the greater of two values: the new sample, and the sum of 2
     /// G and the mean before the timeout. The variation becomes the greater of the variation before
-    /// the timeout and half of the new sample. By hand, in milliseconds, with a mean of 100 and a
-    /// variation of 50 before the timeout: a sample of 400 gives a mean of 400, a variation of 200
-    /// and a timer of 1200. A sample of 60 gives a mean of 102, a variation of 50 and a timer of
+    /// the timeout and half of the new sample. The values are computed by hand, in milliseconds.
+    /// Before the timeout, the mean is 100 and the variation is 50. A sample of 400 gives a mean of
+    /// 400, a variation of 200 and a timer of 1200. A sample of 60 gives a mean of 102, a variation
+    /// of 50 and a timer of
     /// 302. §3.5: if the ACK that proves the timeout spurious gives no sample, the timer stays
     /// backed off.
     #[test]
@@ -408,17 +409,21 @@ mod tests {
             timer.on_timeout(at(500), TimeoutKind::Rto);
             timer.on_timeout(at(900), TimeoutKind::Rto);
             timer.on_spurious(None);
-            assert_eq!(timer.rto(), ms(1200), "Karn: the timer stays backed off until a sample");
+            assert_eq!(
+                timer.rto(),
+                ms(1200),
+                "Karn: the timer stays backed off until a sample arrives"
+            );
             timer.on_sample(&RttSample { sent: at(900), ..sample(rtt) });
             assert_eq!(fields(&timer), answer);
         }
     }
 
     /// RFC 4015 §3.5: the ACK that proves the timeout spurious answers data sent before the
-    /// timeout, so its sample counts as usual. By hand, in milliseconds, with a mean of 100 and a
-    /// variation of 50 before the timeout: the sample of 400 gives a mean of 100 + 300 / 8 = 137.5
-    /// and a variation of 50 + (300 - 50) / 4 = 112.5. The next sample of 400 is of new data, so
-    /// the mean becomes max(102, 400) and the variation max(50, 200).
+    /// timeout, so its sample counts as usual. The values are computed by hand, in milliseconds.
+    /// Before the timeout, the mean is 100 and the variation is 50. The sample of 400 gives a mean
+    /// of 100 + 300 / 8 = 137.5 and a variation of 50 + (300 - 50) / 4 = 112.5. The next sample of
+    /// 400 is of new data, so the mean becomes max(102, 400) and the variation max(50, 200).
     #[test]
     fn the_sample_of_the_ack_that_proves_a_timeout_spurious_counts_as_usual() {
         let mut timer = after(without_floor(), &[100]);
@@ -434,7 +439,7 @@ mod tests {
     /// A new timeout that comes before the response to a spurious timeout cancels this response,
     /// because the new timeout may not be spurious.
     #[test]
-    fn a_second_timeout_cancels_the_response_to_the_first() {
+    fn a_second_timeout_cancels_the_response_to_the_first_timeout() {
         let mut timer = after(without_floor(), &[100]);
         timer.on_timeout(at(500), TimeoutKind::Rto);
         timer.on_spurious(None);

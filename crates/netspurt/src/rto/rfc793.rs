@@ -138,10 +138,10 @@ mod tests {
     }
 
     /// RFC 793 p. 41: the new smoothed value is alpha times the old value, plus 1 - alpha times the
-    /// sample. The timer is beta times the smoothed value, within the bounds. By hand, in
-    /// milliseconds, with alpha 0.8 and beta 1.5: a sample of 1000 gives a smoothed value of 1000.
-    /// A sample of 2000 then gives 0.8 · 1000 + 0.2 · 2000 = 1200. A sample of 200 then gives 0.8 ·
-    /// 1200 + 0.2 · 200 = 1000.
+    /// sample. The timer is beta times the smoothed value, within the bounds. The values are
+    /// computed by hand, in milliseconds. Alpha is 0.8, and beta is 1.5. A sample of 1000 gives a
+    /// smoothed value of 1000. A sample of 2000 then gives 0.8 · 1000 + 0.2 · 2000 = 1200. A sample
+    /// of 200 then gives 0.8 · 1200 + 0.2 · 200 = 1000.
     #[test]
     fn the_timer_is_a_multiple_of_the_weighted_mean() {
         let config = Rfc793Config {

@@ -147,13 +147,13 @@ mod tests {
         timer
     }
 
-    /// RFC 9260 §6.3.1, by hand, in milliseconds. The first sample, 800, gives a mean of 800, a
-    /// variation of 400 and a timer of 2400. The second sample, 1600, gives a variation of 0.75 ·
-    /// 400 + 0.25 · 800 = 500, a mean of 700 + 200 = 900 and a timer of 2900. The third sample,
-    /// 400, gives a variation of 375 + 125 = 500, a mean of 787.5 + 50 = 837.5 and a timer of
-    /// 2837.5.
+    /// The values are computed by hand from RFC 9260 §6.3.1, in milliseconds. The first sample,
+    /// 800, gives a mean of 800, a variation of 400 and a timer of 2400. The second sample, 1600,
+    /// gives a variation of 0.75 · 400 + 0.25 · 800 = 500, a mean of 700 + 200 = 900 and a timer of
+    /// 2900. The third sample, 400, gives a variation of 375 + 125 = 500, a mean of 787.5 + 50 =
+    /// 837.5 and a timer of 2837.5.
     #[test]
-    fn mean_and_variation_follow_the_rfc() {
+    fn the_mean_and_the_variation_follow_the_rfc() {
         let rto = |samples: &[u64]| after(SctpConfig::default(), samples).rto();
         assert_eq!(rto(&[]), ms(1000));
         assert_eq!(rto(&[800]), ms(2400));

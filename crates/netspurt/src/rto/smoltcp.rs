@@ -165,10 +165,11 @@ mod tests {
         timer
     }
 
-    /// By hand, in milliseconds. A sample of 101 gives a mean of 101 and a variation of 50. A
-    /// sample of 180 gives a mean of (707 + 180) / 8 = 110.9, rounded up to 111, and a variation of
-    /// (150 + 79) / 4 = 57.25, rounded up to 58. A sample of 60 gives a mean of (777 + 60) / 8 =
-    /// 104.6, rounded up to 105, and a variation of (174 + 51) / 4 = 56.25, rounded up to 57.
+    /// The values are computed by hand, in milliseconds. A sample of 101 gives a mean of 101 and a
+    /// variation of 50. A sample of 180 gives a mean of (707 + 180) / 8 = 110.9, rounded up to 111,
+    /// and a variation of (150 + 79) / 4 = 57.25, rounded up to 58. A sample of 60 gives a mean of
+    /// (777 + 60) / 8 = 104.6, rounded up to 105, and a variation of (174 + 51) / 4 = 56.25,
+    /// rounded up to 57.
     #[test]
     fn later_means_and_variations_are_rounded_up() {
         let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();

@@ -203,18 +203,18 @@ mod tests {
         timer
     }
 
-    /// The mean in eighths of a millisecond, four deviations and the timer in milliseconds.
+    /// The mean in eighths of a millisecond, and four deviations and the timer in milliseconds.
     fn integers(timer: &Solaris) -> (u64, u64, u64) {
         (timer.sa, timer.sd, timer.rto)
     }
 
-    /// By hand from the rules of illumos's `tcp_set_rto`, for samples of 100, 800 and 500 ms. The
-    /// error is the sample minus the mean. The field sa is eight times the mean, and the field sd
-    /// is four deviations. All values are in milliseconds. A new connection has sa 4000 and sd 500,
-    /// so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600, sd 500 + 400 - 125 = 775
-    /// and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950, sd 775 + 350 - 193 = 932
-    /// and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957, sd 932 + 7 - 233 = 706
-    /// and a timer of 494 + 706 + 123.
+    /// The values are computed by hand from the rules of illumos's `tcp_set_rto`, for samples of
+    /// 100, 800 and 500 ms. The error is the sample minus the mean. The field sa is eight times the
+    /// mean, and the field sd is four deviations. All values are in milliseconds. A new connection
+    /// has sa 4000 and sd 500, so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600,
+    /// sd 500 + 400 - 125 = 775 and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950,
+    /// sd 775 + 350 - 193 = 932 and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957,
+    /// sd 932 + 7 - 233 = 706 and a timer of 494 + 706 + 123.
     #[test]
     fn the_integers_agree_with_illumos() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));
@@ -233,10 +233,10 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696 ms. The sum of these three
-    /// doubled timers is 18.7 s, and illumos counts this sum as the wait. So at the next timeout,
-    /// the mean and its quarter are added to the four deviations (775 + 450 + 112), and the timer
-    /// doubles to 21392 ms. The next sample replaces the mean.
+    /// The timer of 1337 ms doubles to 2674, 5348 and 10696 ms. The sum of these three doubled
+    /// timers is 18.7 s, and illumos counts this sum as the wait. So at the next timeout, the mean
+    /// and its quarter are added to the four deviations (775 + 450 + 112), and the timer doubles to
+    /// 21392 ms. The next sample replaces the mean.
     #[test]
     fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);

@@ -52,7 +52,7 @@ pub struct Retransmission {
 }
 
 /// The timer of a shim, with its state. Super Fast Retransmit (Tarr and Ghita 2005) fires after a
-/// few times the handshake's round trip. It stops when a given number of octets, the *cutout*, is
+/// multiple of the handshake's round trip. It stops when a given number of octets, the *cutout*, is
 /// acknowledged.
 #[derive(Debug)]
 enum EdgeTimer {

@@ -41,7 +41,7 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_round_trips_and_retransmits_only_once_until_new_data_is_sent() {
+fn super_fast_retransmit_fires_after_three_round_trips_and_then_waits_for_new_data() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
@@ -57,7 +57,7 @@ fn super_fast_waits_three_round_trips_and_retransmits_only_once_until_new_data_i
 }
 
 #[test]
-fn super_fast_restarts_with_acks_of_new_data_and_stops_at_its_cutout() {
+fn super_fast_retransmit_restarts_with_acks_of_new_data_and_stops_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
     shim.arrived(at(50), &ack(1001));
@@ -69,7 +69,7 @@ fn super_fast_restarts_with_acks_of_new_data_and_stops_at_its_cutout() {
 }
 
 #[test]
-fn super_fast_never_fires_after_an_ambiguous_handshake() {
+fn super_fast_retransmit_never_fires_after_an_ambiguous_handshake() {
     let mut shim = shim("sfr");
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     shim.sent(at(0), &syn);
@@ -87,7 +87,7 @@ fn after_an_ambiguous_ack_a_doubled_rfc_6298_timer_stays_doubled() {
     shim.sent(at(35), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
     assert_eq!(shim.pop(at(90)).unwrap().seq, 1);
-    assert_eq!(shim.next_wakeup(), Some(at(210)), "120 ms later");
+    assert_eq!(shim.next_wakeup(), Some(at(210)), "the timer has doubled to 120 ms");
     assert_eq!(
         shim.pop(at(210)).unwrap().id,
         data(0).id.copy(2),

@@ -26,11 +26,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// The world calls this when `frame` left its source at the instant `at`.
+    /// The world calls this method when `frame` has left its source at the instant `at`.
     fn departed(&mut self, at: Time, frame: &F);
 
-    /// The world calls this when `frame` reached its destination at the instant `at`. A datagram in
-    /// fragments counts as arrived when all its fragments have arrived.
+    /// The world calls this method when `frame` has reached its destination at the instant `at`. A
+    /// datagram in fragments counts as arrived when all its fragments have arrived.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow that [`start`](Self::start) returned and that is over: neither end has a

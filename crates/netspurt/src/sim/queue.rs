@@ -273,8 +273,8 @@ mod tests {
     }
 
     proptest! {
-        /// Pushes at random distances and pops up to random bounds give the same order as a sorted
-        /// list.
+        /// If entries are pushed at random distances and popped up to random bounds, they come out
+        /// in the order of a sorted list.
         #[test]
         fn appointments_are_ordered_by_time_then_scheduling_then_cause_then_entry(
             steps in prop::collection::vec(

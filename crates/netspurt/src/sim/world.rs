@@ -78,8 +78,8 @@ pub struct World<F, E, P = ()> {
     /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// A frame may be processed ahead of time: before [`now`](Self::now) reaches the instant of its
-    /// arrival. This is allowed only if the frame arrives at this horizon or before.
+    /// A frame that arrives at this instant or before may be processed ahead of time: before
+    /// [`now`](Self::now) reaches the instant of its arrival.
     horizon: Time,
     population: P,
 }
@@ -331,8 +331,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Advance::Full
     }
 
-    /// Lets the function `act` change a host at this instant from outside of the world, and then
-    /// updates the host's next wake-up.
+    /// Lets the function `act` change a host from outside of the world, at the present instant.
+    /// Then updates the host's next wake-up.
     ///
     /// # Panics
     /// When there is no such end.
@@ -345,7 +345,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports the departures from queues up to now. The driver calls this at the end of a run.
+    /// Reports the departures from queues up to now. The driver calls this method at the end of a
+    /// run.
     pub fn settle(&mut self) {
         for routed in &mut self.routed_links {
             routed.link.settle(self.now, &mut self.transit);
@@ -527,8 +528,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by` is
-    /// the event that caused this entry (see [`Appointment::by`]).
+    /// Ensures that the link's next appointment has an entry in the event queue. The pair `by`
+    /// stands for the event that caused this entry (see [`Appointment::by`]).
     #[inline(always)]
     fn enter(
         &mut self,

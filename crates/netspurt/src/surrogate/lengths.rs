@@ -34,7 +34,7 @@ pub enum Lengths {
 }
 
 impl Lengths {
-    /// Returns a length for each probe; `probes` is the number of probes.
+    /// Returns a length for each probe. `probes` is the number of probes.
     pub(super) fn draw(self, probes: u32, stream: &mut Stream) -> Vec<u32> {
         let draw = |i: u32| match self {
             Self::Same(octets) => octets,

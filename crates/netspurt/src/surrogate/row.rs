@@ -95,7 +95,7 @@ pub enum SurrogateError {
         limit: f64,
     },
     /// The mean is not above zero, or not below the give-up time.
-    #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
+    #[error("mean = {0}: it must be above zero and below 30 s, after which a probe counts as lost")]
     Mean(Duration),
     /// The lengths do not ascend or are too great, or [`Row::line`] is wrong or gives no delay for
     /// them.
@@ -189,7 +189,11 @@ impl Row {
 }
 
 /// Rounds nanoseconds to a span of time.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero, rounded")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the value is above zero and rounded"
+)]
 fn span(ns: f64) -> Duration {
     Duration::from_nanos(libm::round(ns) as u64)
 }

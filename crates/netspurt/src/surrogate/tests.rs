@@ -15,7 +15,7 @@ fn ms(n: u64) -> Duration {
 }
 
 /// The delays of the answered probes, in nanoseconds.
-#[expect(clippy::cast_precision_loss, reason = "delays are some seconds")]
+#[expect(clippy::cast_precision_loss, reason = "delays are only some seconds")]
 fn values(delays: &Delays) -> Vec<f64> {
     delays.probes.iter().filter_map(|probe| probe.rtt).map(|rtt| rtt.as_nanos() as f64).collect()
 }
@@ -204,7 +204,11 @@ proptest! {
         mean in 1_u64..20_000, cov in 0.0_f64..2.5, probes in 16_u32..300, share in 0.0_f64..0.5,
         which in 0_usize..4, seed in any::<u64>(),
     ) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lost is 0 to 150")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "`lost` is at most 150"
+        )]
         let lost = (f64::from(probes) * share) as u32;
         let row = Row { probes, ..mixed(mean, cov, lost) };
         if let Ok(delays) = row.surrogate(Structure::ALL[which], seed) {

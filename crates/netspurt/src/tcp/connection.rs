@@ -440,8 +440,8 @@ impl Connection {
         }
     }
 
-    /// Reduces the memory of a connection that waits for a long time, until its next event. The
-    /// call does not change what the connection does.
+    /// Reduces the memory of a connection that waits for a long time. The reduction lasts until the
+    /// next event of the connection. The call does not change what the connection does.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();

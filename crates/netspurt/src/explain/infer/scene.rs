@@ -143,7 +143,7 @@ impl ScenePlace {
 }
 
 impl SenderScene {
-    /// Hosts and captures may delay a packet by at most the time `SLACK`.
+    /// The longest time by which a host or a capture is assumed to delay a packet.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The time in which a sender beside the capture answers an acknowledgment.
     pub const ANSWER: Duration = Duration::from_millis(1);
@@ -202,10 +202,10 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether the retransmission timer sent the retransmission, if acknowledgments report no loss
-    /// and the sender repairs nothing. `expired` says whether this timer has expired. If the
-    /// capture may hide SACK blocks, duplicate ACKs may have reported a loss in such blocks. Then a
-    /// reordering timer may have sent the retransmission.
+    /// Whether the retransmission timer sent the retransmission. The caller has checked that
+    /// acknowledgments report no loss and that the sender repairs nothing. `expired` says whether
+    /// this timer has expired. If the capture may hide SACK blocks, duplicate ACKs may have
+    /// reported a loss in such blocks. Then a reordering timer may have sent the retransmission.
     pub fn expired_untold(&self, expired: bool) -> bool {
         let clocked = self.is_clocked();
         if self.sack.is_none() && self.dup_acks > 0 {

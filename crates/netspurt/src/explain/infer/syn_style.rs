@@ -58,7 +58,7 @@ mod tests {
 
     /// The orders come from `tcp_options_write` of Linux and `tcp_addoptions` of FreeBSD.
     #[test]
-    fn only_linux_writes_the_window_scale_last_after_sack_or_timestamps() {
+    fn only_linux_writes_the_window_scale_as_last_option_after_sack_or_timestamps() {
         let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
         // The peer's SYN has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));

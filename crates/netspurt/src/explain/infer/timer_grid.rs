@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_of_a_ticking_clock_is_found_whatever_its_phase() {
+    fn the_grid_of_a_ticking_clock_is_found_at_any_phase_of_the_clock() {
         let mut random = Stream::named(1, "ticks");
         for (tick, count) in [(500, 5), (100, 6), (10, 12)] {
             for _ in 0..200 {

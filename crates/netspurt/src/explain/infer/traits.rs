@@ -28,8 +28,8 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// Whether a probe or a timeout retransmits this sender's only outstanding segment. `None` if
-    /// the sender's retransmissions do not show whether it sends probes.
+    /// What retransmits this sender's only outstanding segment: a probe or a timeout. `None` if the
+    /// sender's retransmissions do not show whether it sends probes.
     pub fn lone(&self) -> Option<Cause> {
         match (self.probes, self.timeouts_without_probe) {
             (0, 0) => None,

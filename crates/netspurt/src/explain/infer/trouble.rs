@@ -32,7 +32,8 @@ struct PassedNews {
 }
 
 /// The recent acknowledgments with news. They are needed if the capture was taken far from the
-/// sender. There, a packet of the sender answers an acknowledgment that passed some time before.
+/// sender. There, a packet of the sender answers an acknowledgment that passed the capture some
+/// time before the packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentNews {
     news: [PassedNews; RecentNews::MOST],
@@ -166,8 +167,8 @@ impl SenderTrouble {
     }
 
     /// Whether a retransmission from octet `left` on belongs to the same burst as the last
-    /// retransmission. Then it follows the last retransmission without a gap, and at nearly the
-    /// same time.
+    /// retransmission. It does if it follows the last retransmission without a gap, and at nearly
+    /// the same time.
     pub fn continues_burst(&self, at: Time, left: u64) -> bool {
         self.found.last().is_some_and(|found| {
             found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
@@ -188,12 +189,11 @@ impl SenderTrouble {
         !self.reports_duplicates && spurious.take(SEVERAL).count() == SEVERAL
     }
 
-    /// The evidence that the octets `left..right` have arrived before they are sent again. `None`
+    /// The evidence that the octets `left..right` had arrived before they were sent again. `None`
     /// without evidence. The octets below `una` are acknowledged.
     ///
     /// A receiver may discard octets that it reported (RFC 2018 §8). In this case, its reports do
-    /// not count. The case is recognised because the octet `una` was reported and is not
-    /// acknowledged.
+    /// not count. The octet `una` shows this case: it was reported, but is not acknowledged.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
         if right <= una {
             return Some(VerdictEvidence::Acknowledged);

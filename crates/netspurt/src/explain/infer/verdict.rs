@@ -171,8 +171,8 @@ impl VerdictWatch {
     }
 
     /// Takes an acknowledgment. `covers` says whether the acknowledgments so far cover all octets
-    /// of a range, by their numbers or by SACK blocks. This includes the acknowledgment `ack`. Adds
-    /// the verdicts to `decided`.
+    /// of a range, by their numbers or by SACK blocks. The acknowledgments so far include `ack`.
+    /// Adds the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -237,8 +237,8 @@ impl VerdictWatch {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
         // If the octets of the retransmission had arrived before, another segment filled the gap
-        // below them. So the octet that the receiver waited for must not have been sent again in
-        // the retransmission `one` or later. Without SACK, this condition does not apply.
+        // below them. So neither the retransmission `one` nor a later one may have carried the
+        // octet that the receiver waited for. Without SACK, this condition does not apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);

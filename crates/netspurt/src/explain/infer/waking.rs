@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 use super::scene::SenderScene;
 
-/// The first segment after the last long silence: a silence that was long enough for a timeout.
+/// The first segment after the last long silence. A silence is long if a timeout may have ended it.
 ///
 /// After a timeout, a sender sends one segment, and the next segments a round trip later (RFC 5681
 /// §3.1). If all outstanding segments were lost before they reached the capture, the retransmitted

@@ -4,7 +4,8 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The ceilings that the outstanding octets of a direction reached, and how often.
+/// The ceilings that the outstanding octets of a direction reached, and how often they reached
+/// them.
 ///
 /// If a sender fills its congestion window, this window grows by at least half a segment in each
 /// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth
@@ -74,7 +75,7 @@ impl FlightCeiling {
         self.most = self.most.max(bytes);
     }
 
-    /// Takes an acknowledgment of new octets at the instant `at`. `octets` names two octets: the
+    /// Takes an acknowledgment of new octets at the instant `at`. `octets` has two values: the
     /// octet after the last acknowledged octet, and the octet after the highest octet that was
     /// sent. A segment has `segment_bytes` octets of payload.
     #[inline]

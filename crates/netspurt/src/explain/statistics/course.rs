@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_changes_by_a_fifth_or_pauses_is_not_steady() {
+    fn a_rate_with_a_pause_or_a_change_by_a_fifth_is_not_steady() {
         assert_eq!(course(|ms| (if ms % 500 < 250 { 1100 } else { 900 }, 30)).steady(), None);
         assert_eq!(
             course(|ms| (if (600..650).contains(&ms) { 0 } else { 1000 }, 30)).steady(),

@@ -6,7 +6,7 @@ use crate::wire::CapturedTcp;
 
 use super::seen::NewOctets;
 
-/// The payload of a direction.
+/// The payload of a direction, as numbers of segments and of octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataCounts {
     /// Segments with payload.
@@ -27,7 +27,7 @@ pub struct DataCounts {
     /// Segments with new sequence numbers that came after higher sequence numbers.
     pub out_of_order: u64,
     /// Segments with payload or a FIN that were sent while the peer's window was zero, except SYNs.
-    /// They count neither as retransmissions nor as out of order.
+    /// They count neither as retransmissions nor as segments out of order.
     pub window_probes: u64,
     /// Octets of payload of the window probes.
     pub window_probe_bytes: u64,

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_delay_becomes_shorter_much_is_delivered_at_once() {
+    fn many_octets_are_delivered_at_once_when_the_delay_becomes_shorter() {
         let delay = |n| if (100..200).contains(&n) { 80_000 } else { 50_000 };
         let [longer, shorter, slowly, _] = changes(300, |n| (1000 * n, delay(n))).sums;
         assert_eq!((longer.rtt_ns, longer.bytes), (30_000_000, 1000));

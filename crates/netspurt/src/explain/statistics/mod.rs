@@ -209,8 +209,8 @@ impl Statistics {
         self.kind(packet, NewOctets::default(), many.into());
     }
 
-    /// Takes a segment that begins at or below the highest octet sent. The caller may add the
-    /// segment to `octets` only afterwards. Window probes are no retransmissions. A segment that
+    /// Takes a segment that begins at or below the highest octet sent. The caller must not add the
+    /// segment to `octets` before this call. Window probes are no retransmissions. A segment that
     /// repeats the octet of a window probe is no retransmission, either.
     pub fn repeating(
         &mut self,
@@ -334,8 +334,8 @@ impl Statistics {
         Some(self.stream_bytes()?.cast_signed() - self.data.unique_bytes.cast_signed())
     }
 
-    /// The rate of octets of payload, each counted once, over the time `span` of the connection, in
-    /// bits per second.
+    /// The number of octets of payload (each octet is counted once) divided by the time `span` of
+    /// the connection. The result is in bits per second.
     pub fn throughput_bps(&self, span: Duration) -> Option<f64> {
         (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
     }

@@ -41,8 +41,9 @@ struct Holes {
 /// because most captures have no holes.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
-    /// The lowest octet seen, and the octet after the highest. Both are zero if none was seen.
+    /// The lowest octet seen. Zero if none was seen.
     left: u64,
+    /// The octet after the highest octet seen. Zero if none was seen.
     right: u64,
     holes: Option<Box<Holes>>,
 }

@@ -18,9 +18,11 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
-    /// The shortest and the longest span, and the sum of all spans, in nanoseconds.
+    /// The shortest span, in nanoseconds.
     min: u64,
+    /// The longest span, in nanoseconds.
     max: u64,
+    /// The sum of all spans, in nanoseconds.
     sum: u64,
     /// The sum of the squared deviations from the mean, in square nanoseconds.
     squares: f64,
@@ -79,7 +81,7 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// By hand: the spans are 10 s and 10 s + 2 ns in turn, so each deviates from the mean by 1 ns.
+    /// The spans are 10 s and 10 s + 2 ns in turn, so each span deviates from the mean by 1 ns.
     #[test]
     fn small_deviations_from_a_long_mean_are_exact() {
         let mut spread = Spread::default();

@@ -256,7 +256,8 @@ fn a_path_that_reorders_may_deliver_an_original_late() {
     talk.data(1102.0, 1000).ack(1102.01, 3000);
     let found = found_over_ipv6(&mut talk);
     assert!(found.len() == 1 && found[0].original_missing);
-    // The octets come twice within a round trip, so one arrival is the original: the path reorders.
+    // The octets come twice within a round trip, so one of the two packets is the original. So the
+    // path reorders packets.
     talk.data(1200.0, 1000);
     assert_eq!(found_over_ipv6(&mut talk), []);
     assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);

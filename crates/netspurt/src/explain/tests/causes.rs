@@ -1,5 +1,5 @@
 //! Tests of the causes of retransmissions in small made-up captures. Other test files use the
-//! helpers of this file, most of all [`Talk`].
+//! helpers of this file, mainly [`Talk`].
 
 use crate::ids::Side;
 use crate::record::Data;
@@ -238,7 +238,7 @@ fn sack_recovery_retransmits_holes_below_sacked_octets() {
 
 /// RFC 8985 §6.2: RACK's timer fires a fraction of a round trip after the last SACK.
 #[test]
-fn a_quarter_of_a_round_trip_after_the_last_sack_rack_retransmits() {
+fn rack_retransmits_a_quarter_of_a_round_trip_after_the_last_sack() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rack)]);
@@ -277,7 +277,7 @@ fn waits(talk: &Talk) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_waits_table_lists_silences_that_probes_timeouts_and_syns_ended() {
+fn the_table_of_waits_lists_silences_that_ended_with_a_probe_a_timeout_or_a_syn() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);

@@ -1,6 +1,6 @@
-//! Tests that an explanation does not depend on how segments are processed: a flight of successive
-//! segments together, or one by one. It does not depend on a transcript (a copy of the captured
-//! packets) either.
+//! Tests that the explanation of a flight (successive segments) does not depend on whether its
+//! segments are processed together or one by one. It does not depend on a transcript (a copy of the
+//! captured packets) either.
 
 use proptest::prelude::*;
 
@@ -148,7 +148,7 @@ fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
 proptest! {
     /// A transcript must not change the explanation.
     #[test]
-    fn flights_are_explained_in_the_same_way_together_and_one_by_one(
+    fn flights_are_explained_in_the_same_way_if_segments_are_processed_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),
         begin: u32, stamped: bool, six: bool, pace in prop::sample::select(vec![9_000, 109_000_u64]),
     ) {

@@ -79,7 +79,7 @@ proptest! {
 
     /// The packets are too far apart to be out of order, unless the clock steps back.
     #[test]
-    fn arbitrary_segments_are_explained_in_the_same_way_together_and_one_by_one(
+    fn arbitrary_segments_are_explained_in_the_same_way_if_they_are_processed_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
         // A connection keeps its segments and takes several at once, but only if they are at most

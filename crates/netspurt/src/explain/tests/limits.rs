@@ -83,7 +83,7 @@ fn a_window_without_room_holds_back_a_sender_with_nothing_outstanding() {
 /// closed. A smaller window that is not zero may come from an old acknowledgment, so it does not
 /// close the window.
 #[test]
-fn a_window_of_zero_closes_even_a_window_with_much_room() {
+fn a_window_of_zero_holds_back_the_sender_even_after_a_window_with_much_room() {
     assert_eq!(stalled(60_000, 1000, 0), [200, 0]);
     assert_eq!(stalled(60_000, 1000, 500), [0, 200]);
 }

@@ -3,7 +3,8 @@
 //!
 //! A talk (`Talk`) is a made-up capture of one connection. Its times are in milliseconds, and its
 //! octets count from 0. The *head* is the first outstanding segment of a sender. A sender *goes
-//! back* if it uses go-back-N. Octets are *reported* if SACK blocks cover them.
+//! back* if it uses go-back-N. Octets are *reported* if SACK blocks cover them. An ACK *jumps* if
+//! it covers more octets than any ACK that the receiver sends while nothing is missing.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
@@ -34,7 +35,7 @@ fn only_a_sender_that_goes_back_retransmits_octets_that_sack_blocks_reported() {
 /// not split a piece. So it retransmits reported octets together with the missing octets before
 /// them. But a piece holds at most half of the largest window. The window is 5000 octets here.
 #[test]
-fn linux_does_not_go_back_if_it_sends_a_reported_segment_together_with_a_hole() {
+fn linux_may_send_a_reported_segment_together_with_missing_octets_without_go_back_n() {
     let mut talk = first_of_ten_lost(true);
     talk.data(204.12, 1000);
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
@@ -81,7 +82,7 @@ fn if_a_sender_cannot_store_all_holes_it_may_retransmit_reported_octets_without_
 }
 
 #[test]
-fn if_a_sender_first_skips_reported_segments_and_then_repeats_two_it_goes_back() {
+fn a_sender_goes_back_if_it_skips_reported_segments_and_later_repeats_two_reported_segments() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).sack(202.0, 0, &[(1000, 2000)]).sack(203.0, 0, &[(1000, 3000)]);
     talk.sack(204.0, 0, &[(7000, 10_000), (1000, 6000)]).data(204.1, 0).data(204.3, 6000);
@@ -118,8 +119,7 @@ fn octets_that_the_receiver_discarded_do_not_count_as_reported() {
 
 /// RFC 5681 §4.2: the receiver acknowledges at once when a hole is filled. With SACK, each
 /// retransmission may have filled a hole, and the acknowledgment of the first retransmission may be
-/// lost. An ACK jumps if it covers more octets than any ACK that the receiver sends while nothing
-/// is missing.
+/// lost.
 #[test]
 fn a_late_jump_shows_a_spurious_retransmission_only_without_sack() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
@@ -213,7 +213,7 @@ fn a_missing_d_sack_is_no_evidence_if_the_receiver_never_reported_a_duplicate() 
 /// gVisor acknowledges a FIN before it stores the FIN's timestamp. So it echoes the timestamp of
 /// the octets before the FIN.
 #[test]
-fn an_echoed_time_stamp_of_earlier_octets_does_not_show_that_a_fin_arrived() {
+fn an_echoed_timestamp_of_earlier_octets_does_not_show_that_a_fin_arrived() {
     for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
         let mut talk = Talk::opened(false, true);
         talk.data(101.0, 0).ack(201.0, 1000);
@@ -266,7 +266,7 @@ fn rack_detects_a_loss_only_if_later_octets_arrived() {
 /// ns-3 retransmits the head after a partial ACK although its recovery has ended, and begins a new
 /// fast retransmit when the third duplicate ACK comes.
 #[test]
-fn a_partial_ack_and_three_duplicates_trigger_another_fast_retransmit() {
+fn a_partial_ack_and_three_duplicate_acks_trigger_another_fast_retransmit() {
     let fast = Some(Cause::Fast);
     for (acks, last) in [(3, fast), (2, Some(Cause::Rto))] {
         let mut talk = first_of_ten_lost(false);
@@ -293,7 +293,7 @@ fn a_timer_that_started_before_a_segment_was_sent_may_send_this_segment_again() 
 /// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
 /// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
-fn if_much_later_octets_arrived_before_the_head_was_sent_again_the_timer_sent_it() {
+fn a_head_that_is_sent_again_after_much_later_octets_arrived_was_sent_by_the_timer() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
         let mut talk = first_of_ten_lost(true);
         // The repair is lost. New segments arrive and are reported.
@@ -322,7 +322,7 @@ fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
 /// 4.4BSD goes back after a timeout, and begins a fast retransmit if three duplicate ACKs come for
 /// an octet that it has not sent again yet. Then it continues to go back.
 #[test]
-fn while_a_sender_goes_back_three_duplicate_acks_trigger_a_fast_retransmit() {
+fn three_duplicate_acks_trigger_a_fast_retransmit_while_a_sender_goes_back() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 8).data(1101.0, 0).ack(1201.0, 1000);
     for n in 1..=3 {
@@ -347,7 +347,7 @@ fn lone_again(waits: &[f64]) -> Option<Cause> {
 
 /// RFC 8985 §7.2: a probe waits for two round trips.
 #[test]
-fn if_a_lone_segment_is_sent_again_too_soon_for_a_probe_the_cause_is_a_timeout() {
+fn the_cause_is_a_timeout_if_a_lone_segment_is_sent_again_too_soon_for_a_probe() {
     let cause = |ms| lone_again(&[ms]);
     assert_eq!([160.0, 250.0].map(cause), [Some(Cause::Rto), Some(Cause::Tlp)]);
 }
@@ -440,10 +440,10 @@ fn a_window_update_triggers_no_repair() {
     }
 }
 
-/// Stacks that write the window scale before other options of a SYN, such as ns-3's, send no
-/// probes.
+/// Stacks that write the window scale before other options of a SYN send no probes. An example is
+/// the stack of ns-3.
 #[test]
-fn if_the_syn_shows_a_stack_without_probes_a_timeout_sends_a_lone_segment_again() {
+fn a_timeout_sends_a_lone_segment_again_if_the_syn_shows_a_stack_without_probes() {
     let mut talk = Talk::opened(true, true);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
     let first = |capture: &[u8]| {

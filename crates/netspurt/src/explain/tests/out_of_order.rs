@@ -165,7 +165,7 @@ fn packets_that_the_path_reordered_count_only_as_late() {
 }
 
 #[test]
-fn beside_the_sender_sack_blocks_show_how_many_packets_were_late() {
+fn sack_blocks_show_beside_the_sender_how_many_packets_were_late() {
     let talk = reordered_by_the_path(0.3, false);
     assert_eq!(talk.causes(), []);
     let late = late_of(&talk, |habits| habits.late_in_acks);

@@ -51,7 +51,7 @@ fn one_d_sack_block_undoes_one_timeout_but_not_three_in_a_row() {
 /// A D-SACK block reports the last retransmission. The capture does not show whether the original
 /// or an earlier retransmission arrived before it.
 #[test]
-fn if_a_report_covers_only_the_last_timeout_earlier_timeouts_get_no_verdict() {
+fn earlier_timeouts_get_no_verdict_if_a_report_covers_only_the_last_timeout() {
     let told: Vec<_> = after_outage(&[401.0, 1001.0, 2201.0])
         .found()
         .iter()

@@ -97,7 +97,7 @@ fn the_answer_to_a_timeout_covers_the_octets_that_were_sent_again() {
 /// The path lost the original before the capture, so only the retransmission that the timer sent is
 /// captured.
 #[test]
-fn a_timeout_is_answered_also_if_the_original_was_not_captured() {
+fn the_answer_to_a_timeout_is_found_even_if_the_original_was_not_captured() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 2).ack(201.0, 2000);
     talk.data(201.1, 3000).sack(301.1, 2000, &[(3000, 4000)]);

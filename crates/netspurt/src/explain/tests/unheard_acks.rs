@@ -52,7 +52,7 @@ fn duplicate_acks_trigger_a_fast_retransmit_before_the_ack_of_all_octets_arrives
 /// Several ACKs had not reached the sender. So the capture does not show what the sender knew.
 /// Without duplicate ACKs, nothing shows that acknowledgments triggered the retransmission.
 #[test]
-fn if_several_acks_are_unheard_and_none_reports_a_loss_the_cause_is_unknown() {
+fn the_cause_is_unknown_if_several_acks_did_not_reach_the_sender_and_none_reports_a_loss() {
     for (duplicates, rule) in [(0, CauseRule::None), (3, CauseRule::Guess)] {
         let mut talk = in_the_middle(false, 6);
         (0..duplicates).for_each(|n| {
@@ -67,7 +67,7 @@ fn if_several_acks_are_unheard_and_none_reports_a_loss_the_cause_is_unknown() {
 /// The clock of the capture was set back by 2 s between the last two ACKs. Times from before the
 /// change cannot be compared with times from after it.
 #[test]
-fn after_the_clock_was_set_back_a_timeout_answers_no_ack() {
+fn a_timeout_answers_no_ack_after_the_clock_was_set_back() {
     let mut talk = Talk::midway();
     talk.handshake(true, 100.0, 0.0);
     talk.data(4000.0, 0).ack(4100.0, 1000).data(4200.0, 1000);

@@ -65,7 +65,7 @@ fn duplication_by_the_network_makes_d_sack_verdicts_uncertain() {
 /// The explainer watches a limited number of retransmissions. A D-SACK block about a retransmission
 /// that is no longer watched is no sign that the network duplicates packets.
 #[test]
-fn if_there_are_very_many_retransmissions_d_sack_blocks_do_not_show_copies_by_the_network() {
+fn d_sack_blocks_show_no_copies_by_the_network_if_there_are_very_many_retransmissions() {
     const MANY: u32 = 1100;
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, MANY).data(401.0, 0);
@@ -84,7 +84,7 @@ fn if_there_are_very_many_retransmissions_d_sack_blocks_do_not_show_copies_by_th
 
 /// RFC 3522 §3.2 uses echoed timestamps in this way.
 #[test]
-fn an_echoed_time_stamp_tells_which_transmission_was_acknowledged() {
+fn an_echoed_timestamp_shows_which_transmission_was_acknowledged() {
     for (ecr, told) in [(1101, Verdict::Spurious), (1401, Verdict::Needed)] {
         let mut talk = Talk::opened(false, true);
         talk.flight(101.0, 0, 4).data(401.0, 0);
@@ -111,7 +111,7 @@ fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
 /// of twelve was lost. For each lost segment, go-back-N also sends the next segment, which had
 /// arrived.
 #[test]
-fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
+fn repeated_acks_answer_the_retransmissions_in_order_without_sack() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 12);
     talk.data(1101.0, 0).ack(1201.0, 2000).data(1201.1, 2000).data(1201.2, 3000);
@@ -125,7 +125,7 @@ fn without_sack_repeated_acks_answer_the_retransmissions_in_order() {
 /// The answer to a retransmission comes long after it and covers many octets. The retransmission
 /// may have filled a hole, or it may have been spurious.
 #[test]
-fn without_sack_a_late_ack_of_many_octets_gives_no_verdict() {
+fn a_late_ack_of_many_octets_gives_no_verdict_without_sack() {
     let mut talk = first_of_ten_lost(false);
     talk.data(204.2, 5000).ack(904.0, 10_000);
     assert_eq!(verdict(&talk), (Verdict::Unknown, VerdictEvidence::None));
@@ -137,7 +137,7 @@ fn without_sack_a_late_ack_of_many_octets_gives_no_verdict() {
 /// the new segment was retransmitted, the capture does not show that the three retransmissions were
 /// spurious.
 #[test]
-fn if_there_are_as_many_duplicate_acks_as_retransmissions_all_of_these_were_spurious() {
+fn all_retransmissions_were_spurious_if_there_are_as_many_duplicate_acks() {
     for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 3).data(401.0, 0).ack(501.0, 1000);

@@ -115,8 +115,8 @@ impl FqCoDel {
         }
     }
 
-    /// The next frame, by deficit round robin over the new queues and then the old ones
-    /// (RFC 8290 §4.2).
+    /// Returns the next frame. Deficit round robin serves the new queues first, and then the old
+    /// queues (RFC 8290 §4.2).
     pub(super) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_probability_of_a_tenth_on_pie_drops_instead_of_marking() {
+    fn pie_drops_instead_of_marking_if_the_probability_is_a_tenth_or_more() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_unit_bytes_the_average_follows_the_octets_in_the_queue() {
+    fn the_average_follows_the_octets_in_the_queue_if_the_unit_is_bytes() {
         let mut red = red(|config| config.unit = RedUnit::Bytes);
         red.judge(Time::ZERO, 1000, (8, 8000));
         assert!(close(red.avg, 2000.0), "{}", red.avg);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_to_max_p_and_with_the_option_gentle_further_to_one() {
+    fn the_probability_rises_to_max_p_and_then_to_one_if_the_option_gentle_is_on() {
         let mut red = red(|_| {});
         let mut at = |avg| {
             red.avg = avg;
@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(steep.probability(500), Some(1.0));
         let mut octets = super::tests::red(|config| config.unit = RedUnit::Bytes);
         octets.avg = 7.5;
-        assert!(close(octets.probability(500).unwrap(), 0.0125), "half a typical frame");
+        assert!(
+            close(octets.probability(500).unwrap(), 0.0125),
+            "half the size gives half the probability"
+        );
     }
 
     #[test]
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn gentle_red_drops_all_frames_from_twice_max_th_on_and_none_below_min_th() {
+    fn gentle_red_passes_frames_below_min_th_and_drops_them_at_twice_max_th() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);

@@ -60,8 +60,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// The drops for `reason`: the instant in microseconds, rounded up, and the number of the
-    /// frame.
+    /// For each drop with the reason `reason`: the instant in microseconds (rounded up), and the
+    /// number of the frame.
     fn drops(&self, reason: DropReason) -> Vec<(u64, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Dropped { reason: why, frame, .. } if why == reason => {
@@ -88,7 +88,8 @@ impl Outcome {
         self.events.iter().filter_map(of).collect()
     }
 
-    /// The reported lengths of the queue: the instant, the frames and the octets.
+    /// For each reported length of the queue: the instant, the number of frames, and the number of
+    /// octets.
     fn queue(&self) -> Vec<(Time, u32, u64)> {
         let of = |event: &Event<Segment>| match event.what {
             What::Queue { packets, bytes, .. } => Some((event.at, packets, bytes)),
@@ -180,7 +181,7 @@ fn codel_drops_nothing_if_the_queue_becomes_empty_within_an_interval() {
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
-    assert_eq!(drops(150)[0], (105_000, 105), "5 ms and 100 ms after the burst");
+    assert_eq!(drops(150)[0], (105_000, 105), "the first drop comes 105 ms after the burst");
 }
 
 #[test]

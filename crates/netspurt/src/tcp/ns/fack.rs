@@ -42,9 +42,10 @@ impl NsSender {
     }
 
     /// Moves `una` (the oldest octet that is not acknowledged), restarts the timer and takes the
-    /// sample of the round trip. In recovery, the sender calls this on each ACK. Outside of
-    /// recovery it calls this on duplicate ACKs, and on new ACKs with SACK blocks. The sample is
-    /// taken even if the segment was retransmitted, because fack does not follow Karn's rule.
+    /// sample of the round trip. In recovery, the sender calls this method on each ACK. Outside of
+    /// recovery, it calls this method on duplicate ACKs, and on new ACKs with SACK blocks. The
+    /// sample is taken even if the segment was retransmitted, because fack does not follow Karn's
+    /// rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;

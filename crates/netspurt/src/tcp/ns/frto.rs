@@ -53,9 +53,9 @@ impl NsSender {
     }
 
     /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the number of segments from
-    /// `previous_una` to the next octet to send (`nxt`), plus one. `previous_una` is the oldest
-    /// octet that was not acknowledged before the last new ACK. ssthresh becomes the value saved
-    /// before the timeout.
+    /// `previous_una` to the next octet to send (`nxt`), plus one. `previous_una` is the value of
+    /// `una` (the oldest octet that is not acknowledged) before the last new ACK. ssthresh becomes
+    /// the value saved before the timeout.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn frto_spurious(&mut self) {
         self.trial.step = TrialStep::Off;

@@ -6,11 +6,12 @@
 //! the same bits. This file has the parts that the five senders share. How a sender processes an
 //! ACK is in the file with the sender's name.
 //!
-//! The rules follow Debian's ns2 2.35+dfsg-5; the folder `authorities/ns2` compares the packets of
-//! ns-2 with the packets of this code. [`NsConfig`] has most of ns-2's switches. The other switches
-//! have the values of that release. These switches are on: slow_start_restart_, restart_bugfix_,
-//! timerfix_, exitFastRetrans_ and aggressive_maxburst_. These are off: LimTransmitFix_, rampdown_
-//! and ts_resetRTO_. The values of maxburst_ and overhead_ are 0, and spurious_response_ is 1.
+//! The rules follow Debian's ns2 2.35+dfsg-5. Tests compare the packets of this code with the
+//! packets of ns-2 in the folder `authorities/ns2`. [`NsConfig`] has most of ns-2's switches. The
+//! other switches have the values of that release. These switches are on: slow_start_restart_,
+//! restart_bugfix_, timerfix_, exitFastRetrans_ and aggressive_maxburst_. These are off:
+//! LimTransmitFix_, rampdown_ and ts_resetRTO_. The values of maxburst_ and overhead_ are 0, and
+//! spurious_response_ is 1.
 
 mod ack;
 mod fack;

@@ -59,8 +59,8 @@ impl SackScoreboard {
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,
-    /// Retransmissions not known to have arrived. For each one: its first octet, and the next octet
-    /// to send (`nxt`) when the retransmission was sent.
+    /// Retransmissions not known to have arrived. For each one: its first octet, and the value of
+    /// `nxt` (the next octet to send) when the retransmission was sent.
     pub(super) retransmitted: VecDeque<(u64, u64)>,
     /// The octet after the highest octet known to have arrived.
     pub(super) forward: u64,

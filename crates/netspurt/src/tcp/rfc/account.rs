@@ -67,8 +67,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Adds the time since the last call to the account. The state of the sender must not have
-    /// changed in this time. The time counts only if the flag `busy` is true.
+    /// Adds to the account the time since the last call of this method. The state of the sender
+    /// must not have changed in this time. The time counts only if the flag `busy` is true.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);
@@ -96,7 +96,7 @@ mod tests {
     /// With the switch `whole_segments`, cwnd needs room for a full segment even if the next
     /// segment is short.
     #[test]
-    fn a_window_with_room_for_the_next_segment_does_not_hold_it_back() {
+    fn a_window_with_room_for_the_next_segment_does_not_hold_this_segment_back() {
         let held = |cwnd, peer| HeldBy::lack_of_room((cwnd, 1000), (peer, 300));
         assert_eq!(held(1000, 300), HeldBy::Nothing);
         assert_eq!(held(900, 400), HeldBy::Cwnd);

@@ -6,11 +6,13 @@ use crate::packed::packed_value;
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeldPacket {
-    /// The first octet, and the octet after the last one.
+    /// The first octet.
     pub(super) left: u64,
+    /// The octet after the last octet.
     pub(super) end: u64,
-    /// Octets of memory that the packet takes, and octets that still fit into this memory.
+    /// The octets of memory that the packet takes.
     pub(super) memory: u64,
+    /// The number of octets that still fit into this memory.
     pub(super) room: u64,
 }
 
@@ -72,8 +74,8 @@ impl PacketsBeyond {
         true
     }
 
-    /// Removes the packets that begin before the octet `next`, which is now the next one that is
-    /// expected. Returns them in their order.
+    /// Removes the packets that begin before the octet `next`, which is now the next expected
+    /// octet. Returns them in their order.
     pub(super) fn take_before(&mut self, next: u64) -> Vec<HeldPacket> {
         let count = self.packets.partition_point(|packet| packet.left < next);
         let taken: Vec<HeldPacket> = self.packets.drain(..count).collect();
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_another_one_contains_is_dropped() {
+    fn a_packet_that_another_packet_contains_is_dropped() {
         for list in [[(10, 60), (20, 60)], [(20, 60), (10, 60)], [(10, 20), (10, 60)]] {
             let mut kept = packets(&list);
             assert_eq!(kept.memory(), 100, "{list:?}");

@@ -15,23 +15,24 @@ use super::stamps::since_stamp;
 pub(super) struct BufferTuning {
     /// Eight times the round trip in nanoseconds. The value is zero if the round trip is unknown.
     rtt: u64,
-    /// The end of the receive window that is being measured, and the start of the measurement.
+    /// The end of the receive window that is being measured.
     window_end: u64,
+    /// When this measurement began.
     window_since: Option<Time>,
     /// The timestamp that was echoed last.
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The beginning of the present count of read octets: the octet up to which the application had
-    /// read, and the instant.
+    /// The octet up to which the application had read when the present count of read octets began.
     read_to: u64,
+    /// When the present count of read octets began.
     since: Time,
 }
 
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// Begins to count the octets that the application reads. The caller calls this when the
+    /// Begins to count the octets that the application reads. The caller calls this method when the
     /// connection is open. `space` is the initial value of the maximum number of octets read in a
     /// round trip.
     pub(super) fn begin(&mut self, space: u64, now: Time) {

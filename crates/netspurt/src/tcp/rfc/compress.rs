@@ -34,9 +34,9 @@ pub(super) struct SackCompression {
     is_wanted: bool,
     /// True if `is_wanted` is true and both ends agreed on SACK.
     is_on: bool,
-    /// The first octet of the hole, and the number of ACKs for that hole that were sent
-    /// immediately.
+    /// The first octet of the hole.
     hole: u64,
+    /// The number of ACKs for this hole that were sent immediately.
     immediate: u32,
     /// The number of segments whose report waits.
     waiting: u32,
