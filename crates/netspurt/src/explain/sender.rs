@@ -430,7 +430,8 @@ impl Sender {
             let again = trouble.watch.acked_sent(old.left);
             again.max(self.last_acked.last_sent(old.left))
         });
-        let discarded = self.is_discarded(packet, &old, last_sent);
+        let discarded =
+            self.is_discarded(packet, &old, last_sent) || self.stayed_silent(at, old.left);
         let trouble = self.trouble.get_or_insert_default();
         let told = ExplainedRetransmission {
             at,
@@ -467,6 +468,9 @@ impl Sender {
         }
         if !packet.sack().is_empty() {
             self.sack.blocks();
+        }
+        if !packet.options_whole() && !packet.flags().has(Flags::SYN) {
+            self.sack.cut();
         }
     }
 

@@ -13,6 +13,8 @@ pub struct SackUse {
     permitted: [Option<bool>; 2],
     /// Whether SACK blocks were seen.
     seen: bool,
+    /// Whether the snap length cut options of acknowledgments. These may have been SACK blocks.
+    cut: bool,
     /// The number of duplicate ACKs with captured options and without SACK blocks.
     without: u8,
     /// Whether the sender sends tail loss probes, as far as its SYN shows it.
@@ -44,6 +46,11 @@ impl SackUse {
         self.seen = true;
     }
 
+    /// Notes that the snap length cut the options of an acknowledgment.
+    pub fn cut(&mut self) {
+        self.cut = true;
+    }
+
     /// Counts a duplicate ACK with captured options and without SACK blocks.
     pub fn bare_duplicate(&mut self) {
         self.without = self.without.saturating_add(1);
@@ -52,9 +59,10 @@ impl SackUse {
     /// Whether SACK is used. `None` if the capture does not show it.
     pub fn known(self) -> Option<bool> {
         match self.permitted {
+            [Some(false), _] | [_, Some(false)] if !self.seen => Some(false),
+            _ if self.cut => None,
             _ if self.seen => Some(true),
             [Some(true), Some(true)] => Some(true),
-            [Some(false), _] | [_, Some(false)] => Some(false),
             _ if self.without >= Self::ENOUGH => Some(false),
             _ => None,
         }

@@ -145,6 +145,10 @@ impl ScenePlace {
 impl SenderScene {
     /// The longest time by which a host or a capture is assumed to delay a packet.
     pub const SLACK: Duration = Duration::from_millis(5);
+    /// The maximum lateness of a reordering timer. Linux sets this timer two ticks later
+    /// (`TCP_TIMEOUT_MIN`), and it fires up to one tick after the time that was set. A tick takes
+    /// 4 ms if there are 250 ticks a second.
+    pub const REORDERING_LATE: Duration = Duration::from_millis(15);
     /// The time in which a sender beside the capture answers an acknowledgment.
     pub const ANSWER: Duration = Duration::from_millis(1);
     /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
@@ -178,13 +182,13 @@ impl SenderScene {
     /// Whether a reordering timer may have sent the retransmission (RFC 8985 §6.2). This timer
     /// usually fires a quarter of a round trip after the acknowledgment that started it.
     pub fn is_within_reordering(&self) -> bool {
-        self.lag <= self.rtt_min / 4 + Self::SLACK * 2
+        self.lag <= self.rtt_min / 4 + Self::REORDERING_LATE
     }
 
     /// Whether a reordering timer may have sent the retransmission, if the sender has made this
     /// timer as long as possible. The timer waits for at most a whole round trip (RFC 8985 §6.2).
     pub fn is_within_longest_reordering(&self) -> bool {
-        self.rtt.is_zero() || self.lag <= self.rtt + Self::SLACK * 2
+        self.rtt.is_zero() || self.lag <= self.rtt + Self::REORDERING_LATE
     }
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
@@ -280,7 +284,7 @@ impl SenderScene {
     /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The
     /// timer fires a quarter of the shortest round trip after the acknowledgment that started it.
     pub fn is_at_reordering_timer(&self) -> bool {
-        let (lag, timer) = (self.lag.as_nanos(), (self.rtt_min / 4).as_nanos());
-        lag.abs_diff(timer) <= Self::SLACK.as_nanos()
+        let timer = self.rtt_min / 4;
+        self.lag + Self::SLACK >= timer && self.lag <= timer + Self::REORDERING_LATE
     }
 }

@@ -14,6 +14,10 @@ use super::super::rule::CauseRule;
 use super::Sender;
 
 impl Sender {
+    /// The number of latest retransmissions that are searched for other transmissions of the same
+    /// octets.
+    pub(super) const LATEST: usize = 64;
+
     /// The maximum time from a packet in the capture to the answer of the receiver beside the
     /// capture. This time includes a margin for busy hosts.
     fn answer_time(&self) -> Duration {
@@ -29,7 +33,14 @@ impl Sender {
         old: &Repeat,
         last_sent: Option<Time>,
     ) -> bool {
-        let Some(sent) = last_sent.filter(|_| old.left == old.una) else { return false };
+        let Some(sent) = last_sent else { return false };
+        if old.left != old.una {
+            // A receiver that lacks octets answers each segment at once (RFC 5681 §4.2). If these
+            // octets had arrived, a SACK block would report them by now.
+            let next = self.trouble.as_ref().and_then(|known| known.sacked.next_from(old.left));
+            let unreported = next.is_some_and(|block| block.0 >= old.right);
+            return unreported && self.heard.told_at > sent + self.answer_time();
+        }
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags().has(flag));
         match (syn, ack) {
             // A host answers a SYN at once. A host that sends its SYN again got no SYN-ACK.
@@ -41,6 +52,21 @@ impl Sender {
                 self.heard.packet_at > sent + self.answer_time() || syn_at >= Some(sent)
             }
         }
+    }
+
+    /// Whether the host did not answer the last retransmission of octets that come again at the
+    /// instant `at`, and begin at the offset `left`. Also notes this at that retransmission.
+    ///
+    /// A host answers at once if octets arrive twice (RFC 9293 §3.10.7.4). So a host that stayed
+    /// silent took none of the earlier transmissions.
+    pub(super) fn stayed_silent(&mut self, at: Time, left: u64) -> bool {
+        let (heard, answer) = (self.heard.packet_at, self.answer_time());
+        let Some(trouble) = &mut self.trouble else { return false };
+        let mut latest = trouble.found.iter_mut().rev().take(Self::LATEST);
+        let Some(last) = latest.find(|one| one.left == left) else { return false };
+        let silent = heard < last.at && at > last.at + answer && !last.original_missing;
+        last.discarded |= silent;
+        silent
     }
 
     /// Takes a packet of the receiver that was captured at the instant `at`. It acknowledges

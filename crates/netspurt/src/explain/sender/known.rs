@@ -1,10 +1,11 @@
 //! What a capture shows about a sender, so far and after its connection has ended. A direction has
 //! *trouble* if something unusual was seen, such as octets that were missing or sent again.
 
-use crate::units::Time;
+use crate::segment::Cause;
+use crate::units::{Duration, Time};
 
 use super::super::infer::{Habits, InferenceReport};
-use super::super::retransmission::ExplainedRetransmission;
+use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::Sender;
 use super::last_acked::LastAcked;
 
@@ -79,7 +80,33 @@ impl Sender {
         let Some(report) = self.report() else { return Vec::new() };
         let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();
         found.retain(|one| !report.may_be_late(one));
+        note_late_answers(&mut found);
         found.iter_mut().for_each(|one| report.finish(one));
         found
+    }
+}
+
+/// Notes that a verdict is not known if the first answer to a retransmission was probably lost.
+///
+/// A receiver answers at once if it lacks octets or gets octets twice. Otherwise it delays an ACK
+/// by some 200 ms at most. If the first ACK of a retransmission came later than that after the last
+/// transmission of its octets, an earlier ACK was probably lost, and so was any D-SACK block in it.
+/// Then neither the late ACK nor the absence of D-SACK blocks shows that the octets were missing.
+fn note_late_answers(found: &mut [ExplainedRetransmission]) {
+    /// The maximum time by which receivers delay an ACK, and a margin.
+    const DELAYED: Duration = Duration::from_millis(250);
+    for place in 0..found.len() {
+        let one = found[place];
+        let timed = matches!(one.cause.get(), Some(Cause::Rto | Cause::Tlp));
+        let told = one.verdict == Verdict::Needed && one.evidence == VerdictEvidence::None;
+        if !timed || !told || one.srtt.is_zero() {
+            continue;
+        }
+        let later = found[place..].iter().take(Sender::LATEST);
+        let last = later.filter(|other| (other.left..other.right).contains(&one.left)).last();
+        let late = last.is_some_and(|last| last.answered_in > one.srtt * 3 / 2 + DELAYED);
+        if late {
+            found[place].verdict = Verdict::Unknown;
+        }
     }
 }

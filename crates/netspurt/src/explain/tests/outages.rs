@@ -191,7 +191,7 @@ fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>
 
 #[test]
 fn if_a_queue_before_the_capture_explains_a_silence_there_was_no_timeout() {
-    let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 200);
+    let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 208);
     assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
     assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");
     let at_the_receiver = |queued| lost_before_the_capture(20.0, queued, 254);
