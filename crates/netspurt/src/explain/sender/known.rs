@@ -103,7 +103,7 @@ fn note_late_answers(found: &mut [ExplainedRetransmission]) {
             continue;
         }
         let later = found[place..].iter().take(Sender::LATEST);
-        let last = later.filter(|other| (other.left..other.right).contains(&one.left)).last();
+        let last = later.filter(|other| (other.left..other.right).contains(&one.left)).next_back();
         let late = last.is_some_and(|last| last.answered_in > one.srtt * 3 / 2 + DELAYED);
         if late {
             found[place].verdict = Verdict::Unknown;
