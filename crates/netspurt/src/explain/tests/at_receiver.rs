@@ -262,3 +262,35 @@ fn a_path_that_reorders_may_deliver_an_original_late() {
     assert_eq!(found_over_ipv6(&mut talk), []);
     assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }
+
+/// RFC 9293 §3.10.7.4: a host answers octets that arrive twice at once. The host stays silent here,
+/// so the transmissions were lost behind the capture, or the host dropped them. Only the last one
+/// of each talk was answered.
+#[test]
+fn a_silent_receiver_took_none_of_the_earlier_transmissions() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 1).ack(1000.01, 1000).data(2000.0, 1000);
+    for at in [2200.0, 2600.0, 3400.0] {
+        talk.data(at, 1000);
+    }
+    talk.ack(3400.01, 2000);
+    let verdicts = |talk: &Talk| talk.found().iter().map(|one| one.verdict).collect::<Vec<_>>();
+    assert_eq!(verdicts(&talk), [Verdict::Needed; 3]);
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 1).ack(1000.01, 1000).data(2000.0, 1000).ack(2000.01, 2000);
+    talk.data(2200.0, 1000).ack(2200.01, 2000);
+    assert_eq!(verdicts(&talk), [Verdict::Spurious]);
+}
+
+/// RFC 5681 §4.2: a receiver that lacks octets answers each segment at once. The ACKs after the
+/// third segment do not report it, so the receiver did not take it.
+#[test]
+fn a_receiver_did_not_take_octets_that_its_later_sack_blocks_do_not_report() {
+    for (first_block, verdict) in [(3000, Verdict::Needed), (2000, Verdict::Spurious)] {
+        let mut talk = at_receiver();
+        talk.flight(1000.0, 0, 1).ack(1000.01, 1000).flight(1100.0, 2000, 4);
+        talk.sack(1100.5, 1000, &[(first_block, 5000)]).sack(1110.0, 1000, &[(first_block, 6000)]);
+        talk.data(1200.0, 2000);
+        assert_eq!(talk.found()[0].verdict, verdict, "{first_block}");
+    }
+}

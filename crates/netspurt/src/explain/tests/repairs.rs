@@ -106,3 +106,15 @@ fn the_answer_to_a_timeout_is_found_even_if_the_original_was_not_captured() {
     let answered: Vec<_> = direction.floors.waits().iter().map(|wait| wait.answered).collect();
     assert_eq!(answered, [Some(Time::ZERO + Duration::from_millis(700))]);
 }
+
+/// Linux sets a reordering timer at least two ticks late (`TCP_TIMEOUT_MIN`), and the timer fires up
+/// to a tick later. With 250 ticks a second, these are 8 to 12 ms. The round trip is 0.4 ms.
+#[test]
+fn a_reordering_timer_of_linux_fires_up_to_three_ticks_late() {
+    for (late, cause) in [(8.1, Cause::Rack), (12.1, Cause::Rack), (17.0, Cause::Rto)] {
+        let mut talk = Talk::midway();
+        talk.handshake(true, 0.4, 0.01);
+        talk.flight(101.0, 0, 4).sack(101.4, 0, &[(3000, 4000)]).data(101.4 + late, 0);
+        assert_eq!(talk.causes(), [Some(cause)], "{late}");
+    }
+}

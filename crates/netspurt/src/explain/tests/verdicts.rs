@@ -194,3 +194,15 @@ fn a_missing_d_sack_block_shows_nothing_about_a_fin_without_data() {
         assert_eq!(verdict(&talk), (Verdict::Needed, evidence), "{len}");
     }
 }
+
+/// A receiver delays an ACK by some 200 ms at most. If the first ACK comes later, an earlier ACK was
+/// lost, and it may have been the answer to the original.
+#[test]
+fn an_answer_that_comes_too_late_shows_no_verdict() {
+    for (answer, expected) in [(701.0, Verdict::Needed), (2300.0, Verdict::Unknown)] {
+        let mut talk = Talk::opened(false, false);
+        talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(601.0, 1000);
+        talk.ack(answer, 2000);
+        assert_eq!(talk.found()[0].verdict, expected, "{answer}");
+    }
+}
