@@ -194,7 +194,7 @@ def test_the_price_changes_the_recommendation() -> None:
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
     paragraphs = advice_on(path, FIXED, Price(5.0)).paragraphs()
     priced = next(paragraph for paragraph in paragraphs if paragraph.startswith("The cost is"))
-    below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
+    below = re.search(r"below (\d+) ms, fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
     costs = Weighing([ns.replay(path, FIXED)], Price(even)).costs

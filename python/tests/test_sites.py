@@ -262,7 +262,7 @@ def test_the_rank_correlation_equals_that_of_scipy() -> None:
         # If normal pairs have the correlation r, Spearman's correlation is 6/pi asin(r/2).
         inside += correlation.low <= 6 / np.pi * np.arcsin(-0.3) <= correlation.high
     assert inside >= 52
-    with pytest.raises(ValueError, match="8 are needed"):
+    with pytest.raises(ValueError, match="needs 8 pairs, not 2"):
         rank_correlation([1, 2, 3], [3, 2, np.nan])
 
 

@@ -18,8 +18,9 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, Inferred, LateBy, Lately,
-    PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, Arrived, DuplicatesSoFar, FlowLabels, FreshSegment, Habits,
+    Inferred, LateBy, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
+    Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
     Acknowledged, CapturedOctets, CapturedSegment, CurrentSegment, Repeat, before_tail,
@@ -28,7 +29,7 @@ use super::kept::{
 use super::probed_octet::ProbedOctet;
 use super::retransmission::ExplainedRetransmission;
 use super::rule::CauseRule;
-use last_acked::{AckTimes, DupRows, KnownAcks};
+use last_acked::{AckTimes, KnownAcks};
 
 pub use last_acked::{AckedTail, LastAcked};
 
@@ -58,10 +59,8 @@ pub struct Sender {
     /// The size of the largest segment that was acknowledged. If a retransmission or a SACK block
     /// divided a segment, each part counts as a segment.
     acked_bytes_max: u64,
-    /// Duplicate ACKs since new octets were acknowledged.
-    dup_acks: u32,
-    /// The duplicate ACKs with an unchanged window.
-    dup_rows: DupRows,
+    /// The duplicate ACKs.
+    duplicates: DuplicatesSoFar,
     /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
     idle_acks: u32,
     /// The state before the current acknowledgment: the first octet not acknowledged, and whether
@@ -124,7 +123,7 @@ impl Sender {
     /// Whether no octets are missing, and no sign of missing octets was seen.
     #[inline]
     pub fn is_calm(&self) -> bool {
-        self.trouble.is_none() && self.dup_acks == 0
+        self.trouble.is_none() && self.duplicates.count == 0
     }
 
     /// Whether IP identifications tell in what order packets were sent.
@@ -220,8 +219,8 @@ impl Sender {
     /// What the captured acknowledgments show. The octets below `una` are acknowledged.
     #[inline]
     fn known_acks(&self, una: u64) -> KnownAcks {
-        let Self { heard, dup_acks, dup_rows, .. } = *self;
-        KnownAcks { una, heard, dup_acks, dup_rows, reported: self.reported_top() }
+        let Self { heard, duplicates, .. } = *self;
+        KnownAcks { una, heard, duplicates, reported: self.reported_top() }
     }
 
     /// The octet after the highest octet that SACK blocks reported. Zero without reports.
@@ -249,7 +248,7 @@ impl Sender {
         }
         let skipped = left > known && self.started && self.heard.answered_at > Time::ZERO;
         let on_duplicate =
-            (1..=2).contains(&self.dup_acks) && self.heard.answered_at >= self.sent_at;
+            (1..=2).contains(&self.duplicates.count) && self.heard.answered_at >= self.sent_at;
         if skipped || on_duplicate {
             self.trouble.get_or_insert_default();
         }
@@ -532,11 +531,13 @@ impl Sender {
         self.count_in_row(packet, answer.acked_bytes > 0, last == window, octets);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
-            if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
+            if self.duplicates.count == 0
+                && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm())
+            {
                 self.acks.calm_ack(answer.acked_bytes);
             }
             self.last_acked.came_after(self.known_acks(self.before.0));
-            (self.dup_acks, self.idle_acks) = (0, 0);
+            (self.duplicates.count, self.idle_acks) = (0, 0);
             (self.heard.una_at, self.heard.answered_at) = (at, at);
             if self.trouble.is_none() && packet.sack().is_empty() {
                 return;

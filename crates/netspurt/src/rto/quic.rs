@@ -203,9 +203,10 @@ mod tests {
 
     /// The values are computed by hand from RFC 9002 §5.3, in milliseconds. The first sample of 100
     /// gives an srtt of 100 and an rttvar of 50. A sample of 140 with a delay of 20 at the peer
-    /// counts as 120, because 140 >= 100 + 20. So rttvar is (150 + 20) / 4 = 42.5 and srtt is 87.5
-    /// + 15 = 102.5. Without its delay of 20, a sample of 110 would be below min_rtt, so it counts
-    /// in full. Then rttvar is (127.5 + 7.5) / 4 = 33.75 and srtt is 89.6875 + 13.75 = 103.4375.
+    /// counts as 120, because 140 >= 100 + 20. So rttvar is (150 + 20) / 4 = 42.5, and srtt is
+    /// 87.5 + 15 = 102.5. Without its delay of 20, a sample of 110 would be below min_rtt, so it
+    /// counts in full. Then rttvar is (127.5 + 7.5) / 4 = 33.75, and srtt is
+    /// 89.6875 + 13.75 = 103.4375.
     #[test]
     fn the_peers_delay_is_subtracted_unless_the_result_is_below_min_rtt() {
         let us = Duration::from_micros;

@@ -13,18 +13,6 @@ fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
     assert_eq!(error.key, "flows.x.tcp.recovry");
 }
 
-#[test]
-fn the_error_for_a_key_that_is_missing_at_the_top_shows_no_line() {
-    for first in ["title = \"x\"\n", "[record]\n"] {
-        let error = Scenario::parse("x.toml", first).unwrap_err();
-        let fix = "add `stop = ...` before the first table";
-        assert_eq!(
-            error.to_string(),
-            format!("the key `stop` is missing\n   --> x.toml\n    = {fix}")
-        );
-    }
-}
-
 /// A mistake in [`CHAIN`]: the text that is replaced, the wrong text in its place, and parts of the
 /// error's message and fix.
 pub(super) type MistakeCase = [&'static str; 4];

@@ -462,3 +462,13 @@ fn the_table_of_flows_reports_a_flow_that_gave_up() {
         }
     }
 }
+
+#[test]
+fn the_error_for_a_key_that_is_missing_at_the_top_shows_no_line() {
+    for first in ["title = \"x\"\n", "[record]\n"] {
+        let error = Scenario::parse("x.toml", first).unwrap_err();
+        let fix = "add `stop = ...` before the first table";
+        let text = format!("the key `stop` is missing\n   --> x.toml\n    = {fix}");
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -30,7 +30,7 @@ pub use phase::Inferred;
 pub use probing::{BeforeProbe, is_bare_fin};
 pub use report::InferenceReport;
 pub use sack_use::SackUse;
-pub use scene::{AcksOnTheirWay, ScenePlace, SenderScene};
+pub use scene::{AcksOnTheirWay, DuplicatesSoFar, ScenePlace, SenderScene};
 pub use syn_style::is_linux;
 pub use timer_grid::TimerGrid;
 pub use traits::Traits;

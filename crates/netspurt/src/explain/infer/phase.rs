@@ -328,7 +328,8 @@ impl Machine {
         (self.first, self.undone, self.went_on) = (number, false, false);
         self.untold = scene.is_untold() && inferred.rule == CauseRule::Guess;
         (self.accepted, self.went_back) = (false, false);
-        self.again_to = if scene.is_head() && scene.dup_acks == 0 { scene.right } else { u64::MAX };
+        self.again_to =
+            if scene.is_head() && scene.duplicates.count == 0 { scene.right } else { u64::MAX };
         (self.without_timeout, self.by_habit, self.repeated) = (false, false, 0);
         self.by_label = inferred.rule == CauseRule::FlowLabel;
         // A repair ends the wait for the outcome of a probe (RFC 8985 §7.4).
@@ -390,18 +391,18 @@ impl Machine {
             }
         }
         let beside_sender = !scene.place.is_afar() && scene.sack.is_some();
-        let untold = beside_sender && !scene.told && scene.is_unprompted()
+        let untold = beside_sender && !scene.is_told() && scene.is_unprompted()
             || scene.acks.known && scene.is_unreported();
         if scene.expired_untold(expired) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
-        if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
+        if scene.duplicates.count == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
             // Soon after an acknowledgment of new octets, the sender repeats octets that it sent
             // long ago. So the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
-        if scene.dup_acks == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
+        if scene.duplicates.count == 0 && !scene.hole && scene.since_una >= scene.shortest_rto() {
             // Nothing reported a loss, so a timer sent this segment, although this timer seems to
             // have run for too short a time. Some senders do not stop their timer while nothing is
             // outstanding.
@@ -427,7 +428,7 @@ impl Machine {
     /// sent the head.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + SenderScene::USUAL_FLOOR;
-        scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
+        scene.sack == Some(false) && scene.duplicates.count > 5 && scene.waited >= usual
     }
 
     /// Whether the retransmission timer has expired and sent the head. If so, the time since its
@@ -553,15 +554,15 @@ impl Machine {
         let may_be_reported = scene.sack.is_none() && self.accepted;
         let enough = if may_be_reported { 1 } else { 3 };
         let first = (scene.is_head() || may_be_reported) && !scene.place.acknowledged;
-        if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
+        if self.went_on && !again && first && scene.duplicates.count >= enough && scene.is_clocked()
+        {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         let first = scene.sack == Some(false) && !scene.place.is_afar();
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
-            // Go-back-N does not explain this segment, because it sends the head only once, and
-            // before three duplicate ACKs come. Some senders begin a fast retransmit soon after a
-            // timeout.
+            // Go-back-N sends the head only once, and before three duplicate ACKs come. Some
+            // senders begin a fast retransmit soon after a timeout.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         if self.without_timeout

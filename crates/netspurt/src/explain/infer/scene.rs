@@ -8,6 +8,19 @@ use crate::units::{Duration, Time};
 use super::flow_label::LabelHint;
 use super::syn_style::ProbesBySyn;
 
+/// The duplicate ACKs since new octets were acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DuplicatesSoFar {
+    /// The number of these ACKs.
+    pub count: u32,
+    /// The number of these ACKs that left the window unchanged. An ACK that changes the window is
+    /// no duplicate ACK for a sender (RFC 5681 §2).
+    pub same_window: u32,
+    /// The number of the ACKs with an unchanged window in a row. A segment with data, or with
+    /// another window, ends the row.
+    pub row: u32,
+}
+
 /// Where the octets of a retransmission lie, compared with octets that were reported, acknowledged
 /// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,13 +106,8 @@ pub struct SenderScene {
     pub rtt_min: Duration,
     /// Whether a SACK block reports octets above the first octet of the retransmission.
     pub hole: bool,
-    /// The number of duplicate ACKs since new octets were acknowledged.
-    pub dup_acks: u32,
-    /// The number of duplicate ACKs in a row.
-    pub dup_row: u32,
-    /// Whether a duplicate ACK with an unchanged window came, or a SACK block reports octets above
-    /// the first octet of the retransmission.
-    pub told: bool,
+    /// The duplicate ACKs that came before the retransmission.
+    pub duplicates: DuplicatesSoFar,
     /// What the capture shows about acknowledgments on their way to the sender.
     pub acks: AcksOnTheirWay,
     /// Whether any octets sent after `last_sent` have arrived (RFC 8985 §6.2).
@@ -212,7 +220,7 @@ impl SenderScene {
     /// reported a loss in such blocks. Then a reordering timer may have sent the retransmission.
     pub fn expired_untold(&self, expired: bool) -> bool {
         let clocked = self.is_clocked();
-        if self.sack.is_none() && self.dup_acks > 0 {
+        if self.sack.is_none() && self.duplicates.count > 0 {
             let late = !self.place.is_afar() && !self.is_within_longest_reordering();
             return !clocked && (late || expired && !self.is_at_reordering_timer());
         }
@@ -232,7 +240,7 @@ impl SenderScene {
     /// came, to which the sender would have reacted earlier. And at least a round trip has passed
     /// since the octets before the retransmission were acknowledged.
     pub fn is_unreported(&self) -> bool {
-        let few = self.dup_acks < 3 && !self.hole && self.sack.is_some();
+        let few = self.duplicates.count < 3 && !self.hole && self.sack.is_some();
         few && !self.is_clocked()
             && !self.is_within_reordering()
             && !self.rtt_min.is_zero()
@@ -250,27 +258,36 @@ impl SenderScene {
         self.right >= self.highest || self.place.shortens_tail
     }
 
+    /// Whether an acknowledgment reports a loss: a duplicate ACK with an unchanged window, or a SACK
+    /// block above the first octet of the retransmission.
+    pub fn is_told(&self) -> bool {
+        self.duplicates.same_window > 0 || self.hole
+    }
+
     /// Whether the sender uses SACK and is beside the capture, and no acknowledgment reports a loss.
+    /// In a recovery, Linux also repairs octets without such a report, on a partial ACK. So the
+    /// result is false if the sender's SYN may be Linux's.
     pub fn is_untold(&self) -> bool {
-        self.sack == Some(true) && !self.place.is_afar() && !self.told
+        let beside = self.sack == Some(true) && !self.place.is_afar();
+        beside && !self.is_told() && !self.probing.may_be_linux()
     }
 
     /// Whether the third or a later duplicate ACK came immediately before the retransmission.
     pub fn is_reported_now(&self) -> bool {
-        self.dup_acks >= 3 && self.is_clocked()
+        self.duplicates.count >= 3 && self.is_clocked()
     }
 
     /// Whether the sender does not use SACK, and the third duplicate ACK came just before the
     /// retransmission. Some senders begin another fast retransmit soon after the previous one.
     pub fn is_third_duplicate(&self) -> bool {
-        self.sack == Some(false) && self.dup_acks == 3 && self.lag <= Self::ANSWER
+        self.sack == Some(false) && self.duplicates.count == 3 && self.lag <= Self::ANSWER
     }
 
     /// Whether the third duplicate ACK of a new row came just before the retransmission. In 4.4BSD
     /// and in stacks like it, a segment with data or with another window ends a row of duplicate
     /// ACKs, and the third ACK of the next row triggers another fast retransmit.
     pub fn is_third_in_row(&self) -> bool {
-        self.dup_row == 3 && self.dup_acks > 3 && self.lag <= Self::ANSWER
+        self.duplicates.row == 3 && self.duplicates.count > 3 && self.lag <= Self::ANSWER
     }
 
     /// Whether acknowledgments report a loss: SACK blocks report octets above the retransmission
@@ -278,7 +295,7 @@ impl SenderScene {
     /// capture is near it, duplicate ACKs alone do not count, because they answer copies that the
     /// network made.
     pub fn is_reported(&self) -> bool {
-        self.hole || self.dup_acks >= 3 && (self.sack != Some(true) || self.place.is_afar())
+        self.hole || self.duplicates.count >= 3 && (self.sack != Some(true) || self.place.is_afar())
     }
 
     /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The

@@ -60,9 +60,7 @@ impl Sender {
             rttvar,
             rtt_min: round,
             hole: acks.reported > left,
-            dup_acks: acks.dup_acks,
-            dup_row: acks.dup_rows.row,
-            told: acks.dup_rows.all > 0 || acks.reported > left,
+            duplicates: acks.duplicates,
             acks: AcksOnTheirWay {
                 untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
                 known: right > una || unheard.is_some(),

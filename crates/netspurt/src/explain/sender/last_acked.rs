@@ -3,6 +3,7 @@
 use crate::packed::PackedValue;
 use crate::units::Time;
 
+use super::super::infer::DuplicatesSoFar;
 use super::super::kept::Acknowledged;
 use super::super::statistics::PacketTimes;
 
@@ -64,17 +65,6 @@ pub struct AckTimes {
     pub syn_at: Time,
 }
 
-/// The duplicate ACKs with an unchanged window since new octets were acknowledged. An ACK that
-/// changes the window is no duplicate ACK (RFC 5681 §2).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DupRows {
-    /// The number of these ACKs.
-    pub all: u32,
-    /// The number of these ACKs in a row. A segment with data, or with another window, ends the
-    /// row.
-    pub row: u32,
-}
-
 /// What acknowledgments show at some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownAcks {
@@ -82,10 +72,8 @@ pub struct KnownAcks {
     pub una: u64,
     /// When acknowledgments came.
     pub heard: AckTimes,
-    /// The number of duplicate ACKs since new octets were acknowledged.
-    pub dup_acks: u32,
-    /// The duplicate ACKs with an unchanged window.
-    pub dup_rows: DupRows,
+    /// The duplicate ACKs.
+    pub duplicates: DuplicatesSoFar,
     /// The octet after the highest octet that SACK blocks reported. Zero without reports.
     pub reported: u64,
 }

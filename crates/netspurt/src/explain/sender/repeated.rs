@@ -7,7 +7,6 @@ use crate::wire::CapturedTcp;
 use super::super::infer::{BeforeProbe, is_bare_fin};
 use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate};
 use super::Sender;
-use super::last_acked::DupRows;
 
 impl Sender {
     /// Whether a segment with old octets is neither a retransmission nor a late original nor a
@@ -66,18 +65,18 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         if !news && same_window && is_duplicate(packet, octets) {
-            self.dup_rows.all += 1;
-            self.dup_rows.row += 1;
+            self.duplicates.same_window += 1;
+            self.duplicates.row += 1;
         } else if news {
-            self.dup_rows = DupRows::default();
+            (self.duplicates.same_window, self.duplicates.row) = (0, 0);
         } else if octets.sequence().octet(packet.ack()) == octets.una() {
-            self.dup_rows.row = 0;
+            self.duplicates.row = 0;
         }
     }
 
     /// Takes a duplicate acknowledgment.
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
-        self.dup_acks += 1;
+        self.duplicates.count += 1;
         (self.heard.answered_at, self.heard.told_at) = (at, at);
         if self.heard.una_at == Time::ZERO {
             // The capture lacks the first acknowledgment with this number. So the time of this
@@ -87,7 +86,7 @@ impl Sender {
         if packet.options_whole() && packet.sack().is_empty() {
             self.sack.bare_duplicate();
         }
-        if self.dup_acks == 3
+        if self.duplicates.count == 3
             && let Some(trouble) = &mut self.trouble
         {
             trouble.machine.traits.limited.1 += 1;
