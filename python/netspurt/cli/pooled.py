@@ -324,9 +324,9 @@ def dropped_by_host(found: Explained, connection: int | None = None) -> Iterator
     if len(again) == 0:
         return
     told = (
-        f"{counted(len(again), 'retransmission')} came because the receiving host had dropped "
-        "earlier transmissions of the same octets: these are in the capture, but the host did not "
-        "take them."
+        f"{counted(len(again), 'retransmission')} came because the receiving host did not take "
+        "earlier transmissions of the same octets, which are in the capture. The host dropped "
+        "them, or they were lost behind the capture point."
     )
     if (again["cause"] == "syn").any():
         told += (
