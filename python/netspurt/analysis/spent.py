@@ -118,8 +118,8 @@ def unseen_timeouts_s(tables: Mapping[str, Table]) -> float:
     if not len(places):
         return 0.0
     waited, described = _waited_ns(tables["waits"]), tables["connections"]
-    without = (described["packets"] == 0) | (np.char.find(described["source"].astype(str), ":") >= 0)
-    never = set(described["connection"][without].tolist())
+    is_ipv6 = np.char.find(described["source"].astype(str), ":") >= 0
+    never = set(described["connection"][is_ipv6 | (described["packets"] == 0)].tolist())
     total = 0
     for connection, ns in zip(connections[places].tolist(), silent[places].tolist(), strict=True):
         told = waited.get(connection, 0)
