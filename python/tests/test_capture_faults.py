@@ -307,7 +307,12 @@ def test_no_initial_window_is_shown_if_only_one_direction_was_captured(
 ) -> None:
     one_way = pcap(tmp_path / "one.pcap", talk(3))
     assert "initial window" not in netspurt("explain", one_way).stdout
-    both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
+    first = answer(1)
+    syn_ack = first[:24] + bytes(4) + first[28:33] + bytes([SYN | ACK]) + first[34:]
+    opened = segment(ACK, 1)
+    opened = opened[:28] + struct.pack(">I", 1) + opened[32:]
+    shaken = [(0.009, syn_ack), (0.00901, opened)]
+    both = pcap(tmp_path / "both.pcap", [*sorted([*talk(3), *shaken]), (0.06, answer(301))])
     assert "initial window" in netspurt("explain", both).stdout
 
 

@@ -23,7 +23,7 @@ from netspurt.analysis.seen import (
     window_max,
     with_both_directions,
 )
-from netspurt.analysis.spent import WORDS, largest_parts, parts, whole_s
+from netspurt.analysis.spent import WORDS, largest_parts, parts, unseen_timeouts_s, whole_s
 from netspurt.table import Table
 
 from made_up_tables import rows
@@ -289,3 +289,23 @@ def test_reordering_does_not_count_as_a_cause_of_timeouts() -> None:
         (found,) = reorderings(tables)
         assert (found.again, found.spurious) == (3, spurious)
         assert ("Reordering is a likely cause" in found.sentence("it")) == (spurious > 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "silent_ms", "waited_ms", "unseen_s"),
+    [
+        ("10.0.0.1", 700, 400, 0.3),
+        ("10.0.0.1", 600, 400, 0.2),
+        ("10.0.0.1", 599, 400, 0),
+        ("fd00::1", 700, 400, 0),
+    ],
+)
+def test_unseen_timeouts_need_200_ms_of_silence_and_ip_identifications(
+    source: str, silent_ms: int, waited_ms: int, unseen_s: float
+) -> None:
+    tables = {
+        "spent": _spent(timeout=[silent_ms]),
+        "waits": _table(connection=[1], t_ns=[900 * MS], waited_ns=[waited_ms * MS]),
+        "connections": _table(connection=[1, 1], packets=[9, 9], source=[source, source]),
+    }
+    assert unseen_timeouts_s(tables) == unseen_s

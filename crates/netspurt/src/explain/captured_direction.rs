@@ -82,6 +82,12 @@ impl CapturedDirection {
         }
     }
 
+    /// Notes in the statistics whether the capture was taken beside the sender. The caller does
+    /// this before the statistics are packed, because then the round trips that show it are lost.
+    pub fn note_place(&mut self) {
+        self.statistics.first_flight.beside_sender |= self.sender.path.is_beside_sender();
+    }
+
     /// Takes the findings out of the direction.
     pub fn take_findings(&mut self) -> Findings {
         let habits = self.sender.habits();

@@ -176,8 +176,8 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
             row.statistics().flight.mean_over_time(first, last)
         }),
     ),
-    ("initial_window_bytes", Whole(|row| row.begun(|data| data.initial_window_bytes))),
-    ("initial_window_packets", Whole(|row| row.begun(|data| data.initial_window_packets))),
+    ("initial_window_bytes", Whole(|row| row.begun(|flight| flight.bytes))),
+    ("initial_window_packets", Whole(|row| row.begun(|flight| flight.packets))),
     ("stream_bytes", Whole(|row| signed(row.statistics().stream_bytes()))),
     ("missing_bytes", Whole(|row| row.statistics().missing_bytes())),
     ("cut_bytes", Count(|row| row.statistics().data.cut_bytes)),
@@ -236,9 +236,11 @@ impl ConnectionRow<'_> {
         (flight.count > 0).then(|| of(flight).cast_signed())
     }
 
-    /// A value of the initial window. `None` if the SYN of the direction was not captured.
-    fn begun(&self, of: fn(&super::DataCounts) -> u64) -> Option<i64> {
-        let statistics = self.statistics();
-        (statistics.packets.syns > 0).then(|| of(&statistics.data).cast_signed())
+    /// A value of the initial window. `None` if the SYN of the direction was not captured, or if
+    /// the capture was not taken beside the sender.
+    fn begun(&self, of: fn(&super::FirstFlight) -> u64) -> Option<i64> {
+        let Statistics { packets, first_flight, .. } = self.statistics();
+        let known = packets.syns > 0 && first_flight.beside_sender;
+        known.then(|| of(first_flight).cast_signed())
     }
 }

@@ -42,6 +42,7 @@ impl EndedDirection {
     /// Converts a direction of a connection that has ended. Takes the statistics, the
     /// retransmissions and the observed behaviour out of `direction`.
     pub fn of(direction: &mut CapturedDirection) -> Self {
+        direction.note_place();
         let tail = direction.sender.last_acked.tail(direction.octets.sequence().highest());
         let (retransmissions, floors, habits) = direction.take_findings();
         Self {

@@ -85,8 +85,8 @@ pub use shared_state::SharedState;
 pub use spent::{SentData, Stops, TimeSpent, WaitingFor};
 pub use statistics::{
     CeilingSeries, ChangeSums, Copies, Course, DataCounts, DelayChanges, DuplicateAcks,
-    FlightCeiling, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs, RoundTripStatistics,
-    Spread, Statistics, SteadyCourse, Windows,
+    FirstFlight, FlightCeiling, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,
+    RoundTripStatistics, Spread, Statistics, SteadyCourse, Windows,
 };
 pub use tcptrace::Owin;
 pub use transcript::Transcript;

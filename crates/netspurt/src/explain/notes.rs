@@ -13,20 +13,21 @@ use super::Disorder;
 /// use netspurt::wire::{CapturedPacket, LinkType};
 /// let mut notes = CaptureNotes::default();
 /// let (link, interface, original_bytes) = (LinkType(999), 0, 0);
-/// for unix_ns in [5_000, 2_000] {
+/// for unix_ns in [50_000, 20_000, 19_000] {
 ///     let bytes = &[];
 ///     let packet = CapturedPacket { unix_ns, timed: true, link, interface, original_bytes, bytes };
 ///     notes.take(&packet);
 ///     notes.unread(&packet);
 /// }
-/// assert_eq!((notes.back, notes.back_ns_max, notes.unread), (1, 3_000, Some((LinkType(999), 2))));
+/// assert_eq!((notes.back, notes.back_ns_max, notes.unread), (1, 30_000, Some((LinkType(999), 3))));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureNotes {
     /// The number of packets without a time, or with a time that 64 bits of nanoseconds cannot
     /// hold. They get the time of the packet before them.
     pub untimed: u64,
-    /// The number of packets whose time is earlier than the time of the packet before them.
+    /// The number of packets whose time is earlier than the time of the packet before them, by
+    /// [`STEP_NS_MIN`](Self::STEP_NS_MIN) or more.
     pub back: u64,
     /// The longest step back from the time of a packet to the time of the next, in nanoseconds.
     pub back_ns_max: u64,
@@ -60,6 +61,11 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
+    /// Shorter steps back are not noted. A host takes the time of a packet, and stores the packet
+    /// afterwards. If two of its processors do this for two packets at once, the packet with the
+    /// later time may be stored first. The step is then a part of the time that a processor needs
+    /// for a packet, which is a few microseconds. The error of the measured times is not larger.
+    pub const STEP_NS_MIN: u64 = 10_000;
     /// If the number of copies is at least the number of packets of TCP divided by
     /// `SHARE_OF_COPIES`, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
@@ -81,9 +87,10 @@ impl CaptureNotes {
     fn take_odd(&mut self, packet: &CapturedPacket<'_>, last_ns: i64) {
         self.untimed += u64::from(!packet.timed);
         self.early += u64::from(packet.timed && packet.unix_ns < 0);
-        if packet.unix_ns < last_ns {
+        let step_ns = last_ns.saturating_sub(packet.unix_ns).max(0).unsigned_abs();
+        if step_ns >= Self::STEP_NS_MIN {
             self.back += 1;
-            self.back_ns_max = self.back_ns_max.max(last_ns.abs_diff(packet.unix_ns));
+            self.back_ns_max = self.back_ns_max.max(step_ns);
         }
     }
 

@@ -62,6 +62,7 @@ impl PackedDirections {
         mut directions: [Option<&mut CapturedDirection>; 2],
         packing: &mut PackingChunks,
     ) -> Self {
+        directions.iter_mut().flatten().for_each(|direction| direction.note_place());
         let packed = Self::pack(
             spent,
             directions.each_ref().map(|direction| {

@@ -4,6 +4,7 @@
 mod at_receiver;
 mod causes;
 mod earlier_connection;
+mod first_flight;
 mod flights;
 mod hostile;
 mod limits;

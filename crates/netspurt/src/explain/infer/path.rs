@@ -20,6 +20,8 @@ pub struct PathTimes {
     near_now: Duration,
     /// A timestamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
+    /// The newest timestamp of the receiver.
+    stamp: Option<u32>,
     /// Where the capture was taken, as the headers of the link and of IP show. `Unknown` if these
     /// headers do not show it.
     shown: Vantage,
@@ -60,6 +62,10 @@ impl PathTimes {
     /// be shorter than `ONE_MACHINE`.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
+    /// The probability that the capture point is right if both parts are shorter than
+    /// `ONE_MACHINE`. The two ends then share a machine or are next to each other. Either part is
+    /// mostly the time of a stack and a scheduler, so the ratio of the parts shows little.
+    const TOO_SHORT_SURE: f32 = 0.5;
     /// The probability that the headers show correctly where the capture was taken.
     const SHOWN_SURE: f32 = 0.99;
 
@@ -89,10 +95,16 @@ impl PathTimes {
     }
 
     /// Notes that a packet with the receiver's timestamp `val` passed towards the sender.
+    ///
+    /// Several packets may have the same timestamp. The sender may echo it because of the first of
+    /// these packets, so the time from a later one to the echo is not a round trip.
     #[inline]
     pub fn stamp_passed(&mut self, at: Time, val: u32) {
-        if self.echo.is_none() {
-            self.echo = Some((val, at));
+        if self.stamp.is_none_or(|newest| is_before(newest, val)) {
+            self.stamp = Some(val);
+            if self.echo.is_none() {
+                self.echo = Some((val, at));
+            }
         }
     }
 
@@ -186,7 +198,8 @@ impl PathTimes {
     /// show the capture point, the lengths of the two parts of the round trip and their ratio
     /// decide. The further the ratio is from the limit [`OWN_SHARE`](Self::OWN_SHARE), the higher
     /// the probability is. The probability is 80 % if [`OWN_HOST`](Self::OWN_HOST) or
-    /// [`ONE_MACHINE`](Self::ONE_MACHINE) decides.
+    /// [`ONE_MACHINE`](Self::ONE_MACHINE) decides. It is 50 % if both parts are shorter than
+    /// [`ONE_MACHINE`](Self::ONE_MACHINE).
     #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
         if self.shown != Vantage::Unknown {
@@ -202,7 +215,10 @@ impl PathTimes {
         let share = small.as_nanos() as f32 / (large.as_nanos() as f32).max(1.0);
         let bound = 1.0 / Self::OWN_SHARE as f32;
         let clear = if own { 1.0 - share / bound } else { (share - bound) / (1.0 - bound) };
-        let sure = 0.8 + 0.19 * clear.clamp(0.0, 1.0);
+        let sure = match large < Self::ONE_MACHINE {
+            true => Self::TOO_SHORT_SURE,
+            false => 0.8 + 0.19 * clear.clamp(0.0, 1.0),
+        };
         match (own, near <= far) {
             (true, true) => (Vantage::Sender, sure),
             (true, false) => (Vantage::Receiver, sure),
@@ -240,6 +256,35 @@ mod tests {
         assert_eq!(path.least(), Some(Duration::from_millis(2)));
         path.shown(Vantage::Unknown);
         assert_eq!(path.least(), Some(Duration::from_millis(22)));
+    }
+
+    /// The clock of the timestamps has ticks of 1 ms, and the near part takes 300 µs.
+    #[test]
+    fn only_the_first_packet_with_a_timestamp_measures_the_time_to_its_echo() {
+        let at = |us| Time::ZERO + Duration::from_micros(us);
+        let mut path = PathTimes::default();
+        path.stamp_passed(at(1000), 7);
+        path.stamp_passed(at(2000), 8);
+        path.stamp_echoed(at(1300), 7, Duration::ZERO);
+        path.stamp_passed(at(2290), 8);
+        path.stamp_echoed(at(2300), 8, Duration::ZERO);
+        assert_eq!(path.near_known(), Some(Duration::from_micros(300)));
+        path.stamp_passed(at(3000), 9);
+        path.stamp_echoed(at(3290), 9, Duration::ZERO);
+        assert_eq!(path.near_known(), Some(Duration::from_micros(290)));
+    }
+
+    #[test]
+    fn the_capture_point_is_uncertain_if_both_parts_of_the_round_trip_are_very_short() {
+        for (near_ns, far_ns, sure) in
+            [(2974, 2304, 0.5), (9999, 500, 0.5), (10_000, 9_999, 0.98), (10_000, 5_000, 0.8)]
+        {
+            let mut path = PathTimes::default();
+            path.near_sample(Duration::from_nanos(near_ns));
+            path.far_sample(Duration::from_nanos(far_ns));
+            let told = path.vantage().1;
+            assert!((told - sure).abs() < 0.01, "{near_ns} {far_ns} {told}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod data;
 mod delay_changes;
 mod delivered;
 mod duplicate_acks;
+mod first_flight;
 mod flight;
 mod packets;
 mod repairs;
@@ -23,6 +24,7 @@ pub use course::{Course, SteadyCourse};
 pub use data::DataCounts;
 pub use delay_changes::{ChangeSums, DelayChanges};
 pub use duplicate_acks::DuplicateAcks;
+pub use first_flight::FirstFlight;
 pub use flight::FlightSize;
 pub use packets::{Offers, PacketStatistics};
 pub use repairs::Repairs;
@@ -56,6 +58,8 @@ pub struct Statistics {
     pub data: DataCounts,
     /// The receive windows that the packets advertise.
     pub windows: Windows,
+    /// The data that was sent with the initial window.
+    pub first_flight: FirstFlight,
     /// How many octets were outstanding.
     pub flight: FlightSize,
     /// Round trips, measured by the acknowledgments of this direction's data.
@@ -106,6 +110,10 @@ impl Statistics {
             self.data.take(packet, 1);
         }
         let kind = sent.map(|sent| self.place(at, packet, sent, octets));
+        if self.first_flight.is_open() && sent.is_some() {
+            let new = matches!(kind, Some(SegmentKind::New | SegmentKind::OutOfOrder));
+            self.first_flight.take(at, packet.len(), new, self.handshake());
+        }
         let orderly = !matches!(kind, Some(SegmentKind::Retransmission | SegmentKind::OutOfOrder));
         if orderly && !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::RST) {
             let begin =
@@ -189,6 +197,10 @@ impl Statistics {
         self.times.take(at, true);
         self.seen.take(sent.left, sent.right, at);
         self.probed.take(sent.left, packet, self.duplicate_acks.closed);
+        if self.first_flight.is_open() {
+            let open = !self.duplicate_acks.closed;
+            self.first_flight.take(at, packet.len(), open, self.handshake());
+        }
         self.flight.look(sent.right.saturating_sub(octets.una()));
         let flight = outstanding(octets);
         self.flight.change(at, flight);
@@ -249,6 +261,7 @@ impl Statistics {
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
         self.delivered.covered(segment, covered);
         if covered == CoveredBy::ByBlock {
+            self.first_flight.end();
             return;
         }
         let sent = segment.last_sent;
@@ -289,8 +302,12 @@ impl Statistics {
     ) {
         let sequence = octets.sequence();
         let repeats = !raised && ack == octets.una() && sequence.highest() > octets.una();
+        let duplicates = self.duplicate_acks.count;
         self.duplicate_acks.take(packet, repeats);
         self.data_acked |= octets.una() > sequence.first() + 1;
+        if self.data_acked || self.duplicate_acks.count > duplicates {
+            self.first_flight.end();
+        }
         if raised {
             self.flight.change(at, outstanding(octets));
             if let Some(course) = &mut self.course {
@@ -340,6 +357,11 @@ impl Statistics {
         (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
     }
 
+    /// The round trip of the SYN. `None` unless the SYN was sent once.
+    fn handshake(&self) -> Option<Duration> {
+        self.handshake_ns().map(Duration::from_nanos)
+    }
+
     /// The round trip of the SYN, in nanoseconds. `None` unless the SYN was sent once.
     pub fn handshake_ns(&self) -> Option<u64> {
         self.round_trips.handshake.filter(|_| self.packets.syns == 1)
@@ -382,6 +404,7 @@ mod rest {
         offers,
         data,
         windows,
+        first_flight,
         flight,
         round_trips,
         duplicate_acks,
