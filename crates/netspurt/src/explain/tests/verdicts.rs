@@ -39,6 +39,32 @@ fn a_d_sack_block_may_report_a_segment_that_filled_a_hole() {
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
 }
 
+/// RFC 2883 §4: a block names the octets that arrived twice. The other octets of a retransmission
+/// may have been missing. The path may divide a retransmission, and then several blocks report it.
+#[test]
+fn d_sack_blocks_about_a_part_of_a_retransmission_do_not_show_that_it_was_spurious() {
+    let told = |blocks: &[(u32, u32)]| {
+        let mut talk = Talk::opened(true, false);
+        for n in 0..4 {
+            talk.octets(101.0, 300 * n, 300);
+        }
+        talk.octets(401.0, 0, 1200);
+        for block in blocks {
+            talk.sack(505.0, 1200, &[*block]);
+        }
+        verdict(&talk)
+    };
+    let needed = (Verdict::Needed, VerdictEvidence::NoDSack);
+    let spurious = (Verdict::Spurious, VerdictEvidence::DSack);
+    assert_eq!(told(&[(0, 300)]), needed);
+    assert_eq!(told(&[(0, 300), (0, 300)]), needed);
+    assert_eq!(told(&[(0, 300), (600, 1200)]), needed);
+    assert_eq!(told(&[(0, 300), (300, 1200)]), spurious);
+    assert_eq!(told(&[(600, 1200), (0, 600)]), spurious);
+    // A SYN or a FIN takes one octet, which some receivers do not report.
+    assert_eq!(told(&[(0, 1199)]), spurious);
+}
+
 /// RFC 2883 §5, RFC 3708 §3: a D-SACK block about octets that were sent once shows that the network
 /// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
 /// octet shows no copy, because it may report a keep-alive.
