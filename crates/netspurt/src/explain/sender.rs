@@ -18,8 +18,9 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, Inferred, LateBy, Lately,
-    PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, FlowLabels, FreshSegment, Habits, Inferred, LabelHint, LateBy,
+    Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder, Vantage, Waking,
+    is_bare_fin,
 };
 use super::kept::{
     Acknowledged, CapturedOctets, CapturedSegment, CurrentSegment, Repeat, before_tail,
@@ -448,6 +449,7 @@ impl Sender {
             bare_fin: is_bare_fin(packet),
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()
+            label_kept: matches!(scene.label, LabelHint::Kept | LabelHint::KeptByHabit),
         };
         let val = packet.timestamps().map(|stamps| stamps.val);
         let before = trouble.arrived_before(old.left, old.right, old.una);

@@ -5,6 +5,7 @@ mod at_receiver;
 mod causes;
 mod earlier_connection;
 mod flights;
+mod flow_labels;
 mod hostile;
 mod limits;
 mod marks;

@@ -30,6 +30,10 @@ pub struct InferenceReport {
     pub reorders: bool,
     /// The shortest round trip between the capture and the receiver in the whole connection.
     pub far: Option<Duration>,
+    /// The number of round trips between the capture and the receiver that were measured.
+    pub far_samples: u32,
+    /// Whether the sender was seen to change its flow label when a retransmission timer fired.
+    pub relabels: bool,
     /// If no acknowledgment was captured, the time when new octets were sent last. Otherwise
     /// `None`.
     pub unanswered_until: Option<Time>,
@@ -56,6 +60,9 @@ impl InferenceReport {
                 || one.rule == CauseRule::LoneBySyn && cause == Cause::Tlp)
         {
             (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHabit);
+        if self.relabels {
+            one.tell_by_label();
+        }
         }
         let at_receiver = match self.vantage {
             Vantage::Sender | Vantage::Middle => false,
