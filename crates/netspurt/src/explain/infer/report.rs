@@ -47,6 +47,11 @@ impl InferenceReport {
     const CERTAIN: f32 = 0.99;
     /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
     const AT_RECEIVER: f32 = 0.985;
+    /// The number of round trips from which on the shortest of them is a bound for others. If round
+    /// trips vary at random, the next one is shorter than `n` others with a probability of 1 /
+    /// (`n` + 1). So with fewer round trips, an acknowledgment must come in less than a quarter of
+    /// the shortest one before it counts as too early to answer a retransmission.
+    const FAR_SAMPLES: u32 = 8;
 
     /// Completes the cause and the verdict of the retransmission `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
@@ -111,9 +116,13 @@ impl InferenceReport {
         // round trip of the whole connection may be short enough for an answer to the
         // retransmission.
         if one.evidence == VerdictEvidence::Timing
-            && self.far.is_some_and(|far| one.answered_in >= far)
+            && let Some(far) = self.far
         {
-            (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
+            if one.answered_in >= far {
+                (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
+            } else if self.far_samples < Self::FAR_SAMPLES && one.answered_in >= far / 4 {
+                (one.verdict, one.evidence) = (Verdict::Unknown, VerdictEvidence::None);
+            }
         }
         let by_block = one.evidence == VerdictEvidence::DSack;
         let told = one.evidence.is_certain()

@@ -123,9 +123,35 @@ fn an_echoed_timestamp_shows_which_transmission_was_acknowledged() {
 }
 
 #[test]
-fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
+fn an_ack_after_a_lost_packet_of_the_receiver_shows_no_verdict_without_sack() {
+    for (seq, told) in [(1, Verdict::Needed), (501, Verdict::Unknown)] {
+        let mut talk = Talk::opened(false, true);
+        talk.flight(101.0, 0, 4).data(401.0, 0);
+        let (ack, flags) = (talk.wire(1000), Flags::ACK);
+        let mut segment = Segment { seq, ack, flags, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 9000, ecr: 1401 });
+        talk.packet(Side::To, 520.0, segment);
+        assert_eq!(verdict(&talk).0, told);
+    }
+}
+
+/// Sends `count` segments, one per round trip of 100 ms, before octet 0 of a last segment, which is
+/// sent again after 300 ms. `after` is the time from the retransmission to its acknowledgment.
+fn answered_soon(count: u32, after: f64) -> Talk {
     let mut talk = Talk::opened(false, false);
-    talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
+    for n in 0..count {
+        let at = 200.0 + 200.0 * f64::from(n);
+        talk.data(at, 1000 * n).ack(at + 100.0, 1000 * (n + 1));
+    }
+    let at = 200.0 + 200.0 * f64::from(count);
+    talk.data(at, 1000 * count).data(at + 300.0, 1000 * count);
+    talk.ack(at + 300.0 + after, 1000 * (count + 1));
+    talk
+}
+
+#[test]
+fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
+    let mut talk = answered_soon(7, 29.0);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
     // Later, a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
     // retransmission. The round trip of the handshake was longer, for example because of a queue.
@@ -135,6 +161,13 @@ fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
 
 /// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Every second segment
 /// of twelve was lost. For each lost segment, go-back-N also sends the next segment, which had
+/// The shortest of a few round trips may be much longer than the path.
+#[test]
+fn few_round_trips_do_not_show_which_ack_comes_too_soon() {
+    assert_eq!(verdict(&answered_soon(6, 29.0)), (Verdict::Unknown, VerdictEvidence::None));
+    assert_eq!(verdict(&answered_soon(6, 24.0)), (Verdict::Spurious, VerdictEvidence::Timing));
+}
+
 /// arrived.
 #[test]
 fn repeated_acks_answer_the_retransmissions_in_order_without_sack() {
