@@ -112,6 +112,10 @@ pub struct Arrived {
     pub at_once_bytes: u64,
     /// Whether the connection uses SACK. `None` if the capture does not show it.
     pub sack: Option<bool>,
+    /// Whether the packet begins after the highest octet of the receiver's data that was captured.
+    /// Then a packet of the receiver with data was probably lost before the capture, and the
+    /// acknowledgment in it was lost too.
+    pub after_gap: bool,
 }
 
 /// The retransmissions of one direction that are watched.
@@ -236,12 +240,15 @@ impl VerdictWatch {
             return None;
         }
         let since = ack.at.saturating_since(one.at);
+        // If an earlier acknowledgment was lost, it may have answered an earlier transmission. Then
+        // `ack` answers a duplicate, and with SACK it would have a D-SACK block.
+        let may_be_second = ack.after_gap && ack.sack != Some(true);
         let decision = |verdict, evidence| {
             // If a D-SACK block reports a later retransmission, an earlier transmission arrived
             // before it. Nothing shows which one, because the echo may be the timestamp of the
             // later retransmission.
             let needed = verdict == Verdict::Needed;
-            let (verdict, evidence) = match needed && one.unclear {
+            let (verdict, evidence) = match needed && (one.unclear || may_be_second) {
                 true => (Verdict::Unknown, VerdictEvidence::None),
                 false => (verdict, evidence),
             };
@@ -376,6 +383,9 @@ impl VerdictWatch {
     /// the last retransmission with octets for which no earlier block or duplicate ACK counted.
     /// This retransmission arrived after another transmission (RFC 2883 §4). If no acknowledgment
     /// covered these octets before, it is not clear which of the earlier transmissions arrived.
+    ///
+    /// A block about a part of the retransmission shows nothing about the other octets: they may
+    /// have been missing. So the block decides only if it completes the report of all octets.
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| one.is_news(left, right);
         let mut open = self.open.iter_mut().rev();
@@ -383,9 +393,6 @@ impl VerdictWatch {
         let whole = one.take_report(left, right);
         open.filter(|one| left <= one.left && one.right <= right)
             .for_each(|one| one.unclear = true);
-    ///
-    /// A block about a part of the retransmission shows nothing about the other octets: they may
-    /// have been missing. So the block decides only if it completes the report of all octets.
         whole.then(|| Decision::by_duplicate(one.number, VerdictEvidence::DSack))
     }
 }

@@ -104,8 +104,8 @@ fn note_late_answers(found: &mut [ExplainedRetransmission]) {
         if !timed || !told || one.srtt.is_zero() {
             continue;
         }
-        let later = found[place..].iter().take(Sender::LATEST);
-        let last = later.filter(|other| (other.left..other.right).contains(&one.left)).last();
+        let mut later = found[place..].iter().take(Sender::LATEST);
+        let last = later.rfind(|other| (other.left..other.right).contains(&one.left));
         let late = last.is_some_and(|last| last.answered_in > one.srtt * 3 / 2 + DELAYED);
         if late {
             found[place].verdict = Verdict::Unknown;
