@@ -60,14 +60,14 @@ impl InferenceReport {
     }
 
     fn finish_cause(&self, one: &mut ExplainedRetransmission) {
+        if self.relabels {
+            one.tell_by_label();
+        }
         if let Some(cause) = self.traits.lone()
             && (one.rule == CauseRule::LoneByTime
                 || one.rule == CauseRule::LoneBySyn && cause == Cause::Tlp)
         {
             (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHabit);
-        if self.relabels {
-            one.tell_by_label();
-        }
         }
         let at_receiver = match self.vantage {
             Vantage::Sender | Vantage::Middle => false,
@@ -183,7 +183,7 @@ impl InferenceReport {
             // fired, ACKs may have been lost instead of data.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
-                Some(Cause::GoBackN) => 0.97,
+                Some(Cause::GoBackN) => 0.92,
                 Some(Cause::Rto) => 0.73,
                 Some(Cause::Tlp) => 0.64,
                 Some(Cause::Syn) => 0.52,
