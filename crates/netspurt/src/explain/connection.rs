@@ -455,13 +455,14 @@ impl CapturedConnection {
         }
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();
+        let left = octets.sequence().octet(packet.seq());
+        sender.current.after_gap = left > octets.sequence().highest();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
             statistics.sent(at, packet, None, octets, shift);
             sender.order.bare();
             sender.labelled(at, packet.flow_label());
             return None;
         }
-        let left = octets.sequence().octet(packet.seq());
         let old = left < octets.sequence().highest();
         let copies = if old { sender.copies() } else { 0 };
         if old {
@@ -509,6 +510,8 @@ impl CapturedConnection {
     ) -> Answer {
         let shift = self.handshake.shift(side.peer());
         let host = self.host;
+        let back = self.directions[side.peer().index()].as_deref();
+        let after_gap = back.is_some_and(|back| back.sender.current.after_gap);
         // Acknowledged octets were sent, so the direction exists even if they were not captured.
         let direction = self.directions[side.index()].get_or_insert_with(|| {
             shared.begin(Sequence::midway(packet.ack()), host.seen_from(side))
@@ -527,7 +530,7 @@ impl CapturedConnection {
             floors.acknowledged(at, ack, &blocks.collect::<Vec<_>>());
         }
         statistics.answered(at, packet, (ack, answer.acked_bytes > 0), octets);
-        sender.answered(at, packet, &answer, octets);
+        sender.answered(at, packet, (&answer, after_gap), octets);
         if let Some(sample) = &answer.sample {
             floors.sample(sample);
         }

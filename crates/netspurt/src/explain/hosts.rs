@@ -1,7 +1,7 @@
 //! Infers the causes of some retransmissions, and the clock ticks (the *grid*) at which timers
 //! fire, from all connections of one host together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::ids::Side;
@@ -22,6 +22,7 @@ pub fn settle(connections: &mut [PackedConnection]) {
         let known = hosts.entry(host).or_default();
         *known = known.and(&habits.traits);
     }
+    settle_by_labels(connections);
     for connection in connections {
         for side in [Side::From, Side::To] {
             let host = connection.end(side).ip();
@@ -35,6 +36,33 @@ pub fn settle(connections: &mut [PackedConnection]) {
             for one in parts.retransmissions.iter_mut().filter(open) {
                 (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
                 one.cause_confidence = one.rule.confidence(far);
+            }
+        }
+    }
+}
+
+/// Sets the cause of lone retransmissions that kept the flow label of their sender, if another
+/// connection of the host changed its label when a retransmission timer fired. The reason is that a
+/// setting of the host decides whether a timeout changes the label.
+fn settle_by_labels(connections: &mut [PackedConnection]) {
+    let mut hosts: BTreeSet<IpAddr> = BTreeSet::new();
+    for (one, side) in connections.iter().flat_map(|one| [(one, Side::From), (one, Side::To)]) {
+        let habits = one.parts(side).and_then(|parts| parts.habits.as_deref());
+        if habits.is_some_and(|habits| habits.traits.relabels) {
+            hosts.insert(one.end(side).ip());
+        }
+    }
+    for connection in connections {
+        for side in [Side::From, Side::To] {
+            if !hosts.contains(&connection.end(side).ip()) {
+                continue;
+            }
+            let Some(parts) = connection.parts_mut(side) else { continue };
+            let far = parts.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
+            for one in parts.retransmissions.iter_mut() {
+                if one.cause_confidence > 0.0 && one.tell_by_label() {
+                    one.cause_confidence = one.rule.confidence(far);
+                }
             }
         }
     }

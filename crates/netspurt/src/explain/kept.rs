@@ -40,6 +40,8 @@ pub struct CurrentSegment {
     /// The maximum length of a piece of the sender's send buffer, if the sender is Linux. Linux
     /// stores its send buffer in pieces.
     pub piece_bytes_max: u64,
+    /// Whether the segment begins after the highest octet that was captured or acknowledged.
+    pub after_gap: bool,
 }
 
 /// A segment with octets that were sent before, and what is known about them.

@@ -131,6 +131,8 @@ pub struct ExplainedRetransmission {
     /// Whether a timeout may have begun the series of retransmissions to which this retransmission
     /// belongs. A capture at the receiver may not show this timeout.
     pub maybe_after_timeout: bool,
+    /// Whether the retransmission has the flow label of the packet before it.
+    pub label_kept: bool,
 }
 
 impl ExplainedRetransmission {
@@ -138,5 +140,23 @@ impl ExplainedRetransmission {
     /// count.
     pub fn is_timeout(&self) -> bool {
         self.cause.get() == Some(Cause::Rto)
+    }
+
+    /// Takes the fact that the sender changes its flow label when a retransmission timer fires. If
+    /// the retransmission is a lone segment with the label of the packet before it, no timer sent
+    /// it, so a tail loss probe did. Returns whether this is so.
+    pub fn tell_by_label(&mut self) -> bool {
+        let lone = matches!(
+            self.rule,
+            CauseRule::LoneByTime
+                | CauseRule::LoneByHabit
+                | CauseRule::LoneByHost
+                | CauseRule::LoneByWindow
+        );
+        let told = self.label_kept && lone;
+        if told {
+            (self.cause, self.rule) = (Some(Cause::Tlp).into(), CauseRule::FlowLabel);
+        }
+        told
     }
 }

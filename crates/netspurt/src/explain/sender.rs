@@ -4,6 +4,7 @@
 //! the sender and back. The *far* part is the time from the capture to the receiver and back. The
 //! sender is *in trouble* if octets are missing, may be missing, or were sent again.
 
+mod answered;
 mod circumstances;
 mod discarded;
 mod known;
@@ -18,8 +19,8 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, DuplicatesSoFar, FlowLabels, FreshSegment, Habits,
-    Inferred, LateBy, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
+    AckHabits, AfterLone, Age, DuplicatesSoFar, FlowLabels, FreshSegment, Habits, Inferred,
+    LabelHint, LateBy, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
     Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
@@ -446,6 +447,7 @@ impl Sender {
             unordered: old.unordered,
             bare_fin: is_bare_fin(packet),
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
+            label_kept: matches!(scene.label, LabelHint::Kept | LabelHint::KeptByHabit),
             ..Default::default()
         };
         let val = packet.timestamps().map(|stamps| stamps.val);
@@ -509,12 +511,14 @@ impl Sender {
     }
 
     /// Takes an acknowledgment that the caller has added to `octets`, with the result `answer`.
+    /// `after_gap` says whether its packet begins after the highest octet of the receiver's data that
+    /// was captured.
     #[inline]
     pub fn answered(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
-        answer: &Answer,
+        (answer, after_gap): (&Answer, bool),
         octets: &CapturedOctets,
     ) {
         self.heard_packet(at, packet, answer.acked_bytes, octets);
@@ -550,50 +554,6 @@ impl Sender {
         } else {
             return self.answered_when_idle(at, packet, octets, last);
         }
-        self.answered_in_trouble(at, packet, octets);
-    }
-
-    /// Takes an acknowledgment that has SACK blocks, or whose sender is in trouble.
-    fn answered_in_trouble(
-        &mut self,
-        at: Time,
-        packet: &impl CapturedTcp,
-        octets: &CapturedOctets,
-    ) {
-        if packet.sack().is_empty() && self.trouble.is_none() {
-            return;
-        }
-        let una = octets.una();
-        let edges = |place: usize| {
-            let block = packet.sack().get(place)?;
-            let sequence = octets.sequence();
-            Some([sequence.octet(block.left), sequence.octet(block.right)])
-        };
-        let (ack, first) = (octets.sequence().octet(packet.ack()), octets.sequence().first());
-        let trouble = self.trouble.get_or_insert_default();
-        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
-        for place in 0..packet.sack().len() {
-            let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {
-                continue;
-            };
-            let within = edges(1).is_some_and(|[l, r]| l <= left && right <= r);
-            if place == 0 && (right <= ack || within) {
-                trouble.duplicate_reported(left, right, first);
-            } else if left >= una {
-                trouble.report(at, left, right);
-            }
-        }
-        trouble.judge(&Arrived {
-            at,
-            una: (self.before.0, una),
-            echo: packet.timestamps().map(|stamps| stamps.ecr),
-            far: self.path.far(),
-            round: self.path.estimate().map_or(Duration::ZERO, |(rtt, rttvar)| rtt + rttvar * 2),
-            awaited_bytes: self.acks.awaited_bytes(self.smss_bytes.into()),
-            at_once_bytes: self.acks.most_bytes,
-            sack: self.sack.known(),
-        });
-        trouble.window_grows(at, una, octets.sequence().highest(), packet);
-        trouble.acknowledged(una);
+        self.answered_in_trouble(at, packet, after_gap, octets);
     }
 }

@@ -6,6 +6,7 @@ mod causes;
 mod earlier_connection;
 mod first_flight;
 mod flights;
+mod flow_labels;
 mod hostile;
 mod limits;
 mod marks;

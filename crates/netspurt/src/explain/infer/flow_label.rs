@@ -9,7 +9,8 @@ pub enum LabelHint {
     None,
     /// The label differs from the label of the previous packet, so a retransmission timer fired.
     Changed,
-    /// The label equals the label of the previous packet.
+    /// The label equals the label of the previous packet. This shows nothing unless other packets
+    /// show that the sender changes its label when a timer fires: it may never change its label.
     Kept,
     /// The label equals the label of the previous packet, and this sender was seen to change its
     /// label when a timer fired.
@@ -59,11 +60,20 @@ impl FlowLabels {
         self.last = label;
     }
 
+    /// Whether labels may show causes: most packets have the label of the packet before.
+    fn is_steady(&self) -> bool {
+        self.kept >= 2 && self.kept / Self::STEADY >= self.strayed
+    }
+
+    /// Whether the sender was seen to change its label when a timer fired.
+    pub fn change_at_timeouts(&self) -> bool {
+        self.is_steady() && self.moved > 0
+    }
+
     /// What `label` shows about a retransmission that [`take`](Self::take) has not taken yet.
     pub fn hint(&self, label: u32) -> LabelHint {
-        let steady = self.kept >= 2 && self.kept / Self::STEADY >= self.strayed;
         match label == self.last {
-            _ if label == 0 || self.last == 0 || !steady => LabelHint::None,
+            _ if label == 0 || self.last == 0 || !self.is_steady() => LabelHint::None,
             false => LabelHint::Changed,
             true if self.moved > 0 => LabelHint::KeptByHabit,
             true => LabelHint::Kept,

@@ -13,6 +13,8 @@ pub struct PathTimes {
     rttvar: Duration,
     /// The shortest far part.
     far_min: Option<Duration>,
+    /// The number of samples of the far part.
+    far_samples: u32,
     /// The shortest near part.
     near_min: Option<Duration>,
     /// A lower bound of the current near part: a recent sample of the near part, minus the longest
@@ -78,6 +80,7 @@ impl PathTimes {
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
     #[inline]
     pub fn far_sample(&mut self, rtt: Duration) {
+        self.far_samples = self.far_samples.saturating_add(1);
         if let Some(least) = self.far_min {
             let off = if self.srtt > rtt { self.srtt - rtt } else { rtt - self.srtt };
             self.rttvar = (self.rttvar * 3 + off) / 4;
@@ -182,6 +185,11 @@ impl PathTimes {
     /// The shortest time from the capture to the receiver and back.
     pub fn far(&self) -> Option<Duration> {
         self.far_min
+    }
+
+    /// The number of samples of the time from the capture to the receiver and back.
+    pub fn far_samples(&self) -> u32 {
+        self.far_samples
     }
 
     /// The sender's smoothed round trip and its variation. `None` without samples.

@@ -277,7 +277,7 @@ impl Machine {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
             (Cause::GoBackN, _, LossPhase::Loss) if self.by_label => Cause::GoBackN,
-            (_, LabelHint::Kept | LabelHint::KeptByHabit, _) if lone => Cause::Tlp,
+            (_, LabelHint::KeptByHabit, _) if lone => Cause::Tlp,
             (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Loss) => Cause::GoBackN,
             (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Open) if scene.is_tail() => Cause::Tlp,
             (Cause::Rto, LabelHint::KeptByHabit, _) => {

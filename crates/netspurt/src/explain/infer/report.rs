@@ -30,6 +30,10 @@ pub struct InferenceReport {
     pub reorders: bool,
     /// The shortest round trip between the capture and the receiver in the whole connection.
     pub far: Option<Duration>,
+    /// The number of round trips between the capture and the receiver that were measured.
+    pub far_samples: u32,
+    /// Whether the sender was seen to change its flow label when a retransmission timer fired.
+    pub relabels: bool,
     /// If no acknowledgment was captured, the time when new octets were sent last. Otherwise
     /// `None`.
     pub unanswered_until: Option<Time>,
@@ -43,6 +47,11 @@ impl InferenceReport {
     const CERTAIN: f32 = 0.99;
     /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
     const AT_RECEIVER: f32 = 0.985;
+    /// The number of round trips from which on the shortest of them is a bound for others. If round
+    /// trips vary at random, the next one is shorter than `n` others with a probability of 1 /
+    /// (`n` + 1). So with fewer round trips, an acknowledgment must come in less than a quarter of
+    /// the shortest one before it counts as too early to answer a retransmission.
+    const FAR_SAMPLES: u32 = 8;
 
     /// Completes the cause and the verdict of the retransmission `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
@@ -51,6 +60,9 @@ impl InferenceReport {
     }
 
     fn finish_cause(&self, one: &mut ExplainedRetransmission) {
+        if self.relabels {
+            one.tell_by_label();
+        }
         if let Some(cause) = self.traits.lone()
             && (one.rule == CauseRule::LoneByTime
                 || one.rule == CauseRule::LoneBySyn && cause == Cause::Tlp)
@@ -104,9 +116,13 @@ impl InferenceReport {
         // round trip of the whole connection may be short enough for an answer to the
         // retransmission.
         if one.evidence == VerdictEvidence::Timing
-            && self.far.is_some_and(|far| one.answered_in >= far)
+            && let Some(far) = self.far
         {
-            (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
+            if one.answered_in >= far {
+                (one.verdict, one.evidence) = (Verdict::Needed, VerdictEvidence::None);
+            } else if self.far_samples < Self::FAR_SAMPLES && one.answered_in >= far / 4 {
+                (one.verdict, one.evidence) = (Verdict::Unknown, VerdictEvidence::None);
+            }
         }
         let by_block = one.evidence == VerdictEvidence::DSack;
         let told = one.evidence.is_certain()
@@ -167,7 +183,7 @@ impl InferenceReport {
             // fired, ACKs may have been lost instead of data.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
-                Some(Cause::GoBackN) => 0.97,
+                Some(Cause::GoBackN) => 0.92,
                 Some(Cause::Rto) => 0.73,
                 Some(Cause::Tlp) => 0.64,
                 Some(Cause::Syn) => 0.52,

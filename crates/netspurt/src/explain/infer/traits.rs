@@ -25,6 +25,8 @@ pub struct Traits {
     /// The shortest time from a restart of the timer to a retransmission that can only be a
     /// timeout.
     pub shortest_timeout: Option<Duration>,
+    /// Whether the sender changed its flow label when a retransmission timer fired.
+    pub relabels: bool,
 }
 
 impl Traits {
@@ -53,6 +55,7 @@ impl Traits {
             ),
             timeouts: self.timeouts.saturating_add(other.timeouts),
             shortest_timeout: least(self.shortest_timeout, other.shortest_timeout),
+            relabels: self.relabels || other.relabels,
         }
     }
 }

@@ -515,6 +515,7 @@ impl SenderTrouble {
             syn,
             oldest_val,
             reported: false,
+            reported_part: (left, left),
             filled: false,
             unclear: false,
         };

@@ -27,8 +27,12 @@ pub struct Watched {
     pub syn: bool,
     /// The oldest timestamp whose echo shows that an earlier transmission arrived.
     pub oldest_val: u32,
-    /// Whether a D-SACK block or a duplicate ACK was counted for the retransmission.
+    /// Whether D-SACK blocks about all its octets, or a duplicate ACK, were counted for the
+    /// retransmission.
     pub reported: bool,
+    /// The octets of the retransmission that D-SACK blocks have reported, from the first octet to
+    /// the octet after the last octet. Both values are equal if there are none.
+    pub reported_part: (u64, u64),
     /// Whether the retransmission, or an earlier transmission of its octets, filled the receiver's
     /// first hole (octets that were missing below octets that had arrived).
     pub filled: bool,
@@ -36,6 +40,34 @@ pub struct Watched {
     /// retransmission of these octets. Then an earlier transmission had arrived, and its
     /// acknowledgment was lost.
     pub unclear: bool,
+}
+
+impl Watched {
+    /// Whether a D-SACK block about `left..right` reports octets of the retransmission that no
+    /// earlier block reported.
+    fn is_news(&self, left: u64, right: u64) -> bool {
+        let (first, end) = (left.max(self.left), right.min(self.right));
+        let known = self.reported_part.0 <= first && end <= self.reported_part.1;
+        !self.reported && first < end && !known
+    }
+
+    /// Takes a D-SACK block about `left..right`. A receiver may report one retransmission by
+    /// several blocks in a row, because the path may have divided it. So a block counts if it
+    /// continues the octets that earlier blocks reported. Returns whether the blocks have reported
+    /// the whole retransmission. One octet may be missing: it may be a SYN or a FIN, which some
+    /// receivers do not report.
+    fn take_report(&mut self, left: u64, right: u64) -> bool {
+        let (first, end) = (left.max(self.left), right.min(self.right));
+        let (from, to) = self.reported_part;
+        if from == to {
+            self.reported_part = (first, end);
+        } else if first <= to && from <= end {
+            self.reported_part = (from.min(first), to.max(end));
+        }
+        let (from, to) = self.reported_part;
+        self.reported = to - from + 1 >= self.right - self.left;
+        self.reported
+    }
 }
 
 /// The verdict on a retransmission and its evidence.
@@ -80,6 +112,10 @@ pub struct Arrived {
     pub at_once_bytes: u64,
     /// Whether the connection uses SACK. `None` if the capture does not show it.
     pub sack: Option<bool>,
+    /// Whether the packet begins after the highest octet of the receiver's data that was captured.
+    /// Then a packet of the receiver with data was probably lost before the capture, and the
+    /// acknowledgment in it was lost too.
+    pub after_gap: bool,
 }
 
 /// The retransmissions of one direction that are watched.
@@ -204,12 +240,15 @@ impl VerdictWatch {
             return None;
         }
         let since = ack.at.saturating_since(one.at);
+        // If an earlier acknowledgment was lost, it may have answered an earlier transmission. Then
+        // `ack` answers a duplicate, and with SACK it would have a D-SACK block.
+        let may_be_second = ack.after_gap && ack.sack != Some(true);
         let decision = |verdict, evidence| {
             // If a D-SACK block reports a later retransmission, an earlier transmission arrived
             // before it. Nothing shows which one, because the echo may be the timestamp of the
             // later retransmission.
             let needed = verdict == Verdict::Needed;
-            let (verdict, evidence) = match needed && one.unclear {
+            let (verdict, evidence) = match needed && (one.unclear || may_be_second) {
                 true => (Verdict::Unknown, VerdictEvidence::None),
                 false => (verdict, evidence),
             };
@@ -341,16 +380,19 @@ impl VerdictWatch {
     }
 
     /// Takes a D-SACK block, which reports that `left..right` arrived twice. The block counts for
-    /// the last retransmission of these octets for which no earlier block or duplicate ACK counted.
+    /// the last retransmission with octets for which no earlier block or duplicate ACK counted.
     /// This retransmission arrived after another transmission (RFC 2883 §4). If no acknowledgment
     /// covered these octets before, it is not clear which of the earlier transmissions arrived.
+    ///
+    /// A block about a part of the retransmission shows nothing about the other octets: they may
+    /// have been missing. So the block decides only if it completes the report of all octets.
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
-        let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
+        let hit = |one: &&mut Watched| one.is_news(left, right);
         let mut open = self.open.iter_mut().rev();
         let one = open.find(hit).or_else(|| self.past.iter_mut().rev().find(hit))?;
-        one.reported = true;
+        let whole = one.take_report(left, right);
         open.filter(|one| left <= one.left && one.right <= right)
             .for_each(|one| one.unclear = true);
-        Some(Decision::by_duplicate(one.number, VerdictEvidence::DSack))
+        whole.then(|| Decision::by_duplicate(one.number, VerdictEvidence::DSack))
     }
 }

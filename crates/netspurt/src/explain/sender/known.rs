@@ -4,7 +4,7 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::super::infer::{Habits, InferenceReport};
+use super::super::infer::{Habits, InferenceReport, Traits};
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::Sender;
 use super::last_acked::LastAcked;
@@ -27,7 +27,7 @@ impl Sender {
             timer_grid: None,
             stamps: self.order.stamp_ticks(),
             acks: self.acks,
-            traits: trouble.machine.traits,
+            traits: Traits { relabels: self.labels.change_at_timeouts(), ..trouble.machine.traits },
             late: trouble.late,
             late_in_acks: trouble.late_in_acks,
             late_or_again: self.report().map_or(0, |report| {
@@ -69,6 +69,8 @@ impl Sender {
             hides_duplicates: trouble.hides_duplicates(),
             spurious_share: trouble.spurious_share(self.acks.covered),
             far: self.path.far(),
+            far_samples: self.path.far_samples(),
+            relabels: self.labels.change_at_timeouts(),
             unanswered_until: (self.heard.answered_at == Time::ZERO).then_some(self.fresh_at),
             reorders: trouble.late.packets > 0,
         })

@@ -29,7 +29,7 @@ pub(super) struct Talk {
     /// The sender's last IP identification.
     pub(super) id: u16,
     /// The flow labels of IPv6 packets. Without labels, the packets are IPv4 packets.
-    labels: Option<Vec<u32>>,
+    pub(super) labels: Option<Vec<u32>>,
 }
 
 impl Talk {
@@ -400,38 +400,6 @@ fn other_connections_of_a_host_show_whether_a_probe_or_a_timeout_came() {
         assert_eq!((found.cause.get(), found.rule), (Some(cause), CauseRule::LoneByHost));
         assert_eq!(unclear.found()[0].rule, CauseRule::LoneByTime);
     }
-}
-
-/// Linux draws a new flow label when a retransmission timer fires, but not for a probe.
-#[test]
-fn a_timeout_changes_the_flow_label_but_a_probe_does_not() {
-    let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
-    for (label, cause) in [(9, rto), (7, tlp)] {
-        let mut talk = Talk::opened(true, false);
-        talk.labels = Some(vec![7; 3]);
-        talk.data(101.0, 0).data(401.0, 0);
-        talk.labels.as_mut().unwrap().extend([7, label]);
-        assert_eq!(talk.causes(), [cause]);
-        assert_eq!(talk.found()[0].rule, CauseRule::FlowLabel);
-    }
-    // If a sender changes the label with each packet, labels show nothing.
-    let mut talk = Talk::opened(true, false);
-    talk.labels = Some((1..=5).collect());
-    talk.data(101.0, 0).data(401.0, 0);
-    assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
-}
-
-#[test]
-fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
-    let mut talk = Talk::midway();
-    talk.handshake(true, 0.1, 100.0);
-    // The first of five segments was lost before the capture.
-    talk.flight(200.0, 1000, 4).sack(200.1, 0, &[(1000, 5000)]);
-    talk.data(500.0, 0).ack(500.1, 5000);
-    talk.labels = Some(vec![7, 5, 7, 7, 7, 7, 7, 5, 9, 5]);
-    let found = talk.found()[0];
-    assert_eq!((found.cause.get(), found.original_missing), (Some(Cause::Rto), true));
-    assert!(found.cause_confidence > 0.9);
 }
 
 /// If a sender with SACK retransmits the first outstanding segment (the head) a second time after a

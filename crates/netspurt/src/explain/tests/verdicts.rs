@@ -39,6 +39,32 @@ fn a_d_sack_block_may_report_a_segment_that_filled_a_hole() {
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
 }
 
+/// RFC 2883 §4: a block names the octets that arrived twice. The other octets of a retransmission
+/// may have been missing. The path may divide a retransmission, and then several blocks report it.
+#[test]
+fn d_sack_blocks_about_a_part_of_a_retransmission_do_not_show_that_it_was_spurious() {
+    let told = |blocks: &[(u32, u32)]| {
+        let mut talk = Talk::opened(true, false);
+        for n in 0..4 {
+            talk.octets(101.0, 300 * n, 300);
+        }
+        talk.octets(401.0, 0, 1200);
+        for block in blocks {
+            talk.sack(505.0, 1200, &[*block]);
+        }
+        verdict(&talk)
+    };
+    let needed = (Verdict::Needed, VerdictEvidence::NoDSack);
+    let spurious = (Verdict::Spurious, VerdictEvidence::DSack);
+    assert_eq!(told(&[(0, 300)]), needed);
+    assert_eq!(told(&[(0, 300), (0, 300)]), needed);
+    assert_eq!(told(&[(0, 300), (600, 1200)]), needed);
+    assert_eq!(told(&[(0, 300), (300, 1200)]), spurious);
+    assert_eq!(told(&[(600, 1200), (0, 600)]), spurious);
+    // A SYN or a FIN takes one octet, which some receivers do not report.
+    assert_eq!(told(&[(0, 1199)]), spurious);
+}
+
 /// RFC 2883 §5, RFC 3708 §3: a D-SACK block about octets that were sent once shows that the network
 /// duplicates packets. Then it may also have duplicated a needed retransmission. A block of one
 /// octet shows no copy, because it may report a keep-alive.
@@ -96,15 +122,50 @@ fn an_echoed_timestamp_shows_which_transmission_was_acknowledged() {
     }
 }
 
+/// A packet of the receiver with data and an acknowledgment was lost before the capture. So the
+/// captured acknowledgment may answer a duplicate. Without SACK, nothing would show this.
+#[test]
+fn an_ack_after_a_lost_packet_of_the_receiver_shows_no_verdict_without_sack() {
+    for (seq, told) in [(1, Verdict::Needed), (501, Verdict::Unknown)] {
+        let mut talk = Talk::opened(false, true);
+        talk.flight(101.0, 0, 4).data(401.0, 0);
+        let (ack, flags) = (talk.wire(1000), Flags::ACK);
+        let mut segment = Segment { seq, ack, flags, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 9000, ecr: 1401 });
+        talk.packet(Side::To, 520.0, segment);
+        assert_eq!(verdict(&talk).0, told);
+    }
+}
+
+/// Sends `count` segments, one per round trip of 100 ms, before octet 0 of a last segment, which is
+/// sent again after 300 ms. `after` is the time from the retransmission to its acknowledgment.
+fn answered_soon(count: u32, after: f64) -> Talk {
+    let mut talk = Talk::opened(false, false);
+    for n in 0..count {
+        let at = 200.0 + 200.0 * f64::from(n);
+        talk.data(at, 1000 * n).ack(at + 100.0, 1000 * (n + 1));
+    }
+    let at = 200.0 + 200.0 * f64::from(count);
+    talk.data(at, 1000 * count).data(at + 300.0, 1000 * count);
+    talk.ack(at + 300.0 + after, 1000 * (count + 1));
+    talk
+}
+
 #[test]
 fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
-    let mut talk = Talk::opened(false, false);
-    talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
+    let mut talk = answered_soon(7, 29.0);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
     // Later, a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
-    // retransmission. The round trip of the handshake was longer, for example because of a queue.
-    talk.ack(431.0, 4000).data(500.0, 4000).ack(525.0, 5000);
+    // retransmission. The round trips before were longer, for example because of a queue.
+    talk.data(2500.0, 8000).ack(2525.0, 9000);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
+}
+
+/// The shortest of a few round trips may be much longer than the path.
+#[test]
+fn few_round_trips_do_not_show_which_ack_comes_too_soon() {
+    assert_eq!(verdict(&answered_soon(6, 29.0)), (Verdict::Unknown, VerdictEvidence::None));
+    assert_eq!(verdict(&answered_soon(6, 24.0)), (Verdict::Spurious, VerdictEvidence::Timing));
 }
 
 /// RFC 5681 §4.2: a receiver that misses octets answers each segment at once. Every second segment
