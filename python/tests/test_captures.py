@@ -630,7 +630,7 @@ def test_waits_without_a_round_trip_are_counted() -> None:
 def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed(
     netspurt: Command,
 ) -> None:
-    capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
+    capture = ROOT / "data" / "captures" / "middles-03-reno-1998-s1" / "sender.pcapng"
     retransmissions = explain(capture).table("retransmissions")
     guesses = int((np.asarray(retransmissions["verdict_confidence"], float) < 0.9).sum())
     assert guesses

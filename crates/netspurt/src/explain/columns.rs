@@ -176,8 +176,8 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
             row.statistics().flight.mean_over_time(first, last)
         }),
     ),
-    ("initial_window_bytes", Whole(|row| row.begun(|flight| flight.bytes))),
-    ("initial_window_packets", Whole(|row| row.begun(|flight| flight.packets))),
+    ("initial_window_bytes", Whole(|row| row.begun(|flight| flight.bytes.into()))),
+    ("initial_window_packets", Whole(|row| row.begun(|flight| flight.packets.into()))),
     ("stream_bytes", Whole(|row| signed(row.statistics().stream_bytes()))),
     ("missing_bytes", Whole(|row| row.statistics().missing_bytes())),
     ("cut_bytes", Count(|row| row.statistics().data.cut_bytes)),
@@ -238,9 +238,9 @@ impl ConnectionRow<'_> {
 
     /// A value of the initial window. `None` if the SYN of the direction was not captured, or if
     /// the capture was not taken beside the sender.
-    fn begun(&self, of: fn(&super::FirstFlight) -> u64) -> Option<i64> {
+    fn begun(&self, of: fn(&super::FirstFlight) -> i64) -> Option<i64> {
         let Statistics { packets, first_flight, .. } = self.statistics();
         let known = packets.syns > 0 && first_flight.beside_sender;
-        known.then(|| of(first_flight).cast_signed())
+        known.then(|| of(first_flight))
     }
 }

@@ -12,9 +12,9 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstFlight {
     /// Octets of payload.
-    pub bytes: u64,
+    pub bytes: u32,
     /// Segments with payload.
-    pub packets: u64,
+    pub packets: u16,
     /// Whether the capture was taken beside the sender. Elsewhere, acknowledgments pass the capture
     /// before they reach the sender, so the end of the first flight is not known.
     pub beside_sender: bool,
@@ -56,8 +56,8 @@ impl FirstFlight {
         if self.over || !new || bytes == 0 {
             return;
         }
-        self.bytes += u64::from(bytes);
-        self.packets += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.packets = self.packets.saturating_add(1);
         self.last = at;
     }
 }
@@ -67,13 +67,13 @@ mod tests {
     use super::*;
 
     /// The segments of a flight whose segments have 100 octets and come at the instants `at_us`.
-    fn flight(rtt_us: Option<u64>, at_us: &[u64]) -> u64 {
+    fn flight(rtt_us: Option<u64>, at_us: &[u64]) -> u16 {
         let mut flight = FirstFlight::default();
         for &us in at_us {
             let at = Time::ZERO + Duration::from_micros(us);
             flight.take(at, 100, true, rtt_us.map(Duration::from_micros));
         }
-        assert_eq!(flight.bytes, flight.packets * 100);
+        assert_eq!(flight.bytes, u32::from(flight.packets) * 100);
         flight.packets
     }
 
