@@ -2,7 +2,7 @@
 
 The advice compares the costs of timers that were replayed on a recording of delays. The cost of a
 timer is the time that it waits for losses, plus a price for each spurious retransmission. A timer
-that fires before a late answer arrives fires early. It then causes a spurious retransmission.
+fires early if it fires before a late answer arrives. It then causes a spurious retransmission.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_at_least_54_of_60_intervals_cover_the_true_cost() -> None:
     assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_the_interval_of_a_cost_begins_between_the_least_and_the_estimated_cost_of_losses() -> None:
+def test_the_lower_end_of_a_cost_is_at_least_the_least_cost_of_losses() -> None:
     """A few early timeouts in a row make up most of the cost, so its interval is wide.
 
     For each loss, the timer waits at least as long as its shortest wait. The value `least` is the
@@ -136,7 +136,7 @@ def test_other_timers_do_not_change_the_intervals_of_a_timer() -> None:
     """Checks that a replay of several timers gives each timer the interval of its own replay.
 
     Intervals come from resamples of blocks of probes. The delays are independent of each other, so
-    the blocks are short if only the fixed timer is replayed.
+    the fixed timer alone gets short blocks.
     """
     rng = np.random.default_rng(1)
     path = path_of(np.where(rng.random(3000) < 0.01, 0.15, rng.normal(0.05, 0.005, 3000)))
@@ -176,7 +176,10 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_unseen_long_delays_count_only_against_the_shorter_timer() -> None:
-    """No delay exceeds a timer here. A delay above the longer timer would exceed both timers."""
+    """No delay exceeds a timer here.
+
+    A delay above the longer timer would make both timers fire early, so the difference would stay.
+    """
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (
@@ -344,7 +347,7 @@ def test_the_advice_on_captures_says_that_samples_contain_the_delays_of_acks() -
     assert "Echoes" not in str(captured)
 
 
-def test_the_advice_names_unusual_constants_of_quic_and_their_ends() -> None:
+def test_the_advice_says_which_end_sets_each_unusual_constant_of_quic() -> None:
     plain = " ".join(quic_words("quic"))
     assert "There is nothing to set" in plain
     assert "the receiver announces max_ack_delay, here 25ms" in plain

@@ -66,8 +66,8 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
 
 
 #: netspurt refuses these element sets of the verification, for these reasons. The last three are
-#: broken on purpose. The tests of the core skip the check that refuses the first set, and compare
-#: the states of this set.
+#: broken on purpose. A check of netspurt refuses the first set. The tests of the core do without
+#: this check, so they also compare the states of the first set.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",

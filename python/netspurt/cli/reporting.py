@@ -50,8 +50,8 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page. By default report.html in the folder, NAME-report.html beside a file "
-            "NAME, or, for several paths, report.html in the working directory.",
+            help="The page. By default: for a folder, report.html in it; for a file NAME, "
+            "NAME-report.html beside it; for several paths, report.html in the working directory.",
         ),
     ] = None,
     estimators: option.Estimators = None,

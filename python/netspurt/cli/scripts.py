@@ -1,6 +1,7 @@
 """`netspurt script` plays scripts, which test a connection packet by packet.
 
-A line `--fails_with` of a script names a change with which the script must fail.
+A script may have lines `--fails_with`. Each of these lines gives a switch another value. With this
+value, the script must fail.
 """
 
 from __future__ import annotations

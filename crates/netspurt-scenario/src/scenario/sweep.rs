@@ -125,8 +125,8 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error to report if the sweep is not run live (in real time); `None` if no case is known
-    /// to use the kernel's TCP. The error names the place that asks for the kernel's TCP. An
+    /// Only a live run (in real time) can use the kernel's TCP. This is the error to report if a case
+    /// uses it and the sweep is not run live. `None` if no such case is known. The error names the place that asks for the kernel's TCP. An
     /// `endpoint` in the file is not checked if every point of an axis replaces it.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()

@@ -104,8 +104,8 @@ impl Overtaking {
     }
 
     /// Adds the copy of a frame that a handover sends again. The copy counts neither as overtaking
-    /// nor as overtaken. A frame is added before it leaves, so frames that are added later may
-    /// leave earlier.
+    /// nor as overtaken. The copy is added before it leaves, and frames that are added later
+    /// may leave earlier. So the order of adding shows no overtaking.
     pub(super) fn add_copy(&mut self, arrival: Arrival) {
         self.push(arrival, false);
     }

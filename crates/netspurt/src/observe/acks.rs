@@ -48,8 +48,8 @@ impl Default for Acks {
 }
 
 impl Acks {
-    /// Follows acknowledgments of octets in the space `sequence`. The octets below the highest
-    /// octet of `sequence` count as acknowledged.
+    /// Follows acknowledgments of octets in the space `sequence`. All octets below
+    /// `sequence.highest()` count as acknowledged from the start.
     pub const fn new(sequence: Sequence) -> Self {
         Self { sequence, window: None }
     }

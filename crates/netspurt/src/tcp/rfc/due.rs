@@ -94,16 +94,18 @@ impl RfcSender {
     /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
     /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
-    /// If `sent` is true, data was just sent, and the switch `head_bounds_probes` adds a limit: one
-    /// RTO after the last transmission of the head (the first outstanding segment). If this limit
-    /// has not passed yet, the probe is due at the limit at the latest.
+    /// The argument `sent` says whether data was just sent. If so, and if the switch
+    /// `head_bounds_probes` is on, there is one more limit: one RTO after the last transmission of
+    /// the head (the first outstanding segment). If this limit has not passed yet, the probe is due
+    /// no later than the limit.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
         let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
         let quiet = calm && (!self.timers.awaits_reordering() || sent && self.timers.yields());
-        // Outside of the phase Cwr, SACK reports lead to the phase Disorder. In Cwr, Linux arms the
-        // timer of the probe even after SACK reports (`tcp_schedule_loss_probe`).
+        // Outside of the phase Cwr, SACK reports lead to the phase Disorder, in which no probe is
+        // armed. In Cwr, Linux arms the timer of the probe even after SACK reports
+        // (`tcp_schedule_loss_probe`).
         let unreported = loss.scoreboard.sacked() == 0 || self.timers.yields();
         let able = self.config.tlp && loss.uses_sack && quiet && unreported;
         let Some(head) = loss.scoreboard.front() else { return };

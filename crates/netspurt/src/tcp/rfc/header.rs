@@ -75,8 +75,8 @@ impl Agreed {
     }
 }
 
-/// A Linux host chooses a shift that suffices for a buffer of this size or more, unless the
-/// application set the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that
+/// A Linux host chooses its shift as if its buffer had at least this size, unless the application
+/// set the size of the buffer. The value is `rmem_max` of Linux 6.18, the kernel that
 /// the profile `linux-6` follows.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
@@ -146,8 +146,8 @@ impl HeaderState {
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
-    /// Returns by how much the timestamp of a segment is older than the peer's newest timestamp, if
-    /// the peer's timestamps count milliseconds.
+    /// Returns by how much the timestamp of a segment is older than the peer's newest timestamp. The
+    /// result is right only if the peer's timestamps count milliseconds.
     pub(super) fn lag(&self, segment: &Segment) -> Duration {
         let lag =
             segment.timestamps().map_or(0, |stamps| self.recent_stamp().wrapping_sub(stamps.val));
