@@ -21,7 +21,7 @@ from netspurt.shipped import resolve
 from netspurt.stored import TEXT_OCTETS_MAX, NotTextError, bounded_text
 from netspurt.timelines.followed import read_followed
 from netspurt.toml_text import values_of
-from netspurt.wording import counted
+from netspurt.wording import counted, unreadable
 
 #: A function that takes the seconds simulated so far, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
@@ -354,9 +354,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         most = f"the file has more than {TEXT_OCTETS_MAX:,} octets"
         raise _core.ScenarioError(f"{most}\n   --> {name}\n    = name a scenario") from None
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        why = "does not exist" if missing else f"cannot be read: {error.strerror}"
-        raise type(error)(f"{name} {why}") from error
+        raise type(error)(unreadable(name, error, " cannot be read")) from error
 
 
 #: The key with which a link names the file that it follows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable, Sequence
 
@@ -137,6 +138,20 @@ def counted(count: float, noun: str, plural: str | None = None) -> str:
     ('1 packet', '2,500 packets')
     """
     return f"{number(count)} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def unreadable(name: object, error: OSError, problem: str) -> str:
+    """Return why a file cannot be used: it does not exist, or `problem` and the system's reason.
+
+    Examples
+    --------
+    >>> unreadable("a.toml", FileNotFoundError(2, "No such file or directory"), " cannot be read")
+    'a.toml does not exist'
+    >>> unreadable("a.toml", PermissionError(13, "Permission denied"), " cannot be read")
+    'a.toml cannot be read: Permission denied'
+    """
+    missing = error.errno == errno.ENOENT
+    return f"{name} does not exist" if missing else f"{name}{problem}: {error.strerror}"
 
 
 def few(names: Sequence[str]) -> str:

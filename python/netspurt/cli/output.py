@@ -6,7 +6,6 @@ that uses it.
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
 import re
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from netspurt.wording import STEERING, escape, number
+from netspurt.wording import STEERING, escape, number, unreadable
 
 if TYPE_CHECKING:
     from netspurt.run import Run
@@ -33,10 +32,7 @@ def complain(error: BaseException, word: str = "error:") -> None:
     """Print an error. If `word` is given, print another message, which begins with `word`."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        missing = error.errno == errno.ENOENT
-        text = (
-            f"{error.filename} does not exist" if missing else f"{error.filename}: {error.strerror}"
-        )
+        text = unreadable(error.filename, error, "")
     # The Rust core's errors of files end with the system's error number, which adds no information.
     text = re.sub(r" \(os error \d+\)", "", text)
     # The name of a file may contain styles that netspurt did not make. They are printed as text.

@@ -7,7 +7,7 @@ use netspurt::delays::{Delays, HalfDelays};
 use netspurt::units::Duration;
 
 use super::json::{Item, label, whole};
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, counted};
 use super::tally::Tally;
 use super::text::names_loopback;
 
@@ -115,9 +115,7 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
     }
     let late = whole(&stats["late_packets"]).unwrap_or(0);
     if late > 0 {
-        let replies = if late == 1 { "reply" } else { "replies" };
-        delays
-            .notes
-            .push(format!("received, but out of order: {late} {replies}, which irtt calls late"));
+        let replies = counted(late, ["reply", "replies"]);
+        delays.notes.push(format!("received, but out of order: {replies}, which irtt calls late"));
     }
 }

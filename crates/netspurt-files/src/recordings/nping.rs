@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use netspurt::delays::Delays;
 use netspurt::units::Duration;
 
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, counted};
 use super::tally::Tally;
 use super::text::{SECOND, decimal, integer, lines};
 
@@ -163,10 +163,9 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let mut delays = Delays::new(name, "nping (ICMP)");
         delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
-            let packets_are = match errors {
-                1 => "1 packet is another message and does".to_owned(),
-                several => format!("{several} packets are other messages and do"),
-            };
+            let [one, many] =
+                ["packet is another message and does", "packets are other messages and do"];
+            let packets_are = counted(errors, [one, many]);
             let why = "not count as a reply; such a message may be an ICMP error";
             delays.notes.push(format!("{packets_are} {why}"));
         }

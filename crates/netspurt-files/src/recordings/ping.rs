@@ -6,7 +6,7 @@ use netspurt::units::{Duration, Time};
 use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
 use super::ping_line::{Dialect, Header, PingLine, Reply, foreign, read};
 use super::ping_rounds::PingRounds;
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, counted};
 use super::slips::{CarryForm, MissingCarries};
 use super::stamp::of_line;
 use super::tally::{MISSING_MAX, Tally};
@@ -365,10 +365,9 @@ impl PingRun {
         }
         if let (Some((first, last)), Some(answered)) = (range, self.tally.first_answered()) {
             if answered > first {
-                notes.push(match answered - first {
-                    1 => "1 probe before the first answer is counted as lost".to_owned(),
-                    lost => format!("{lost} probes before the first answer are counted as lost"),
-                });
+                let one = "probe before the first answer is counted as lost";
+                let many = "probes before the first answer are counted as lost";
+                notes.push(counted(answered - first, [one, many]));
             }
             if self.statistics.is_some() && self.tally.is_open(last) {
                 notes.push(

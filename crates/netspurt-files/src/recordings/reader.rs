@@ -8,7 +8,7 @@ use netspurt::unpack::Packing;
 use netspurt::wire::is_capture;
 
 use super::format::Format;
-use super::reading::{Columns, Hints, Malformed, Reading, RecordingError};
+use super::reading::{Columns, Hints, Malformed, Reading, RecordingError, counted};
 use super::text::names_loopback;
 use super::unpack::{CONTENT_BYTES_MAX, too_long, unpack};
 use super::{
@@ -88,9 +88,9 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
 fn note_zeros(recording: &mut Delays) {
     let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
     if zeros > 0 {
-        let noun = if zeros == 1 { "delay is" } else { "delays are" };
+        let delays_are = counted(zeros as u64, ["delay is", "delays are"]);
         recording.notes.push(format!(
-            "{zeros} {noun} 0, because the recording has a coarse resolution or was made beside \
+            "{delays_are} 0, because the recording has a coarse resolution or was made beside \
              the host that answers; a delay of 0 counts as an answer without delay"
         ));
     }

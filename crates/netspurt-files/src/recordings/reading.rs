@@ -128,5 +128,10 @@ impl RecordingError {
 /// Returns the note that `count` things are left out. `one` and `many` are the singular and the
 /// plural of the word for these things.
 pub(super) fn left_out(count: u64, [one, many]: [&str; 2]) -> String {
-    if count == 1 { format!("1 {one} is left out") } else { format!("{count} {many} are left out") }
+    counted(count, [&format!("{one} is left out"), &format!("{many} are left out")])
+}
+
+/// Returns a number with words in the singular or in the plural.
+pub(super) fn counted(count: u64, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

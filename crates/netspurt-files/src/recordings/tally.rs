@@ -7,7 +7,7 @@ use netspurt::delays::{Delays, Probe, SendTimeSource};
 use netspurt::units::{Duration, Time};
 
 use super::clock_steps::{ClockSteps, pace};
-use super::reading::RecordingError;
+use super::reading::{RecordingError, counted};
 use super::row_order::RowOrder;
 use super::slots::{ProbeSlot, Slots};
 
@@ -205,10 +205,7 @@ impl Tally {
         steps.remark(&mut delays.notes);
         let computed = computed.saturating_sub(steps.lone);
         if computed > 0 {
-            let probes_have = match computed {
-                1 => "1 probe has".to_owned(),
-                several => format!("{several} probes have"),
-            };
+            let probes_have = counted(computed, ["probe has", "probes have"]);
             delays.notes.push(format!(
                 "{probes_have} no time of sending; it was computed from the probes before and after"
             ));

@@ -6,7 +6,7 @@ use netspurt::delays::{Delays, ProbeOrder};
 use netspurt::units::Duration;
 
 use super::line_stamp::{LogClock, StampedLine};
-use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::reading::{Hints, Malformed, Reading, RecordingError, counted};
 use super::stamp::of_line;
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines, names_loopback};
@@ -282,10 +282,8 @@ impl WindowsRun {
             }
         };
         if counts > 0 {
-            let lines = if unknown == 1 { "line" } else { "lines" };
-            notes.push(format!(
-                "taken for probes without a reply: {unknown} {lines} in an unknown language"
-            ));
+            let lines = counted(unknown, ["line", "lines"]);
+            notes.push(format!("taken for probes without a reply: {lines} in an unknown language"));
             return;
         }
         for (line, text) in texts() {

@@ -194,10 +194,8 @@ impl Document {
         let incomplete = error.message.starts_with("missing field");
         // An error about the whole file has no place.
         let at_top = incomplete && error.span.is_none();
-        let path = match at_top {
-            true => Vec::new(),
-            false => path_to(TreeNode::Table(tree.as_table()), &span),
-        };
+        let path =
+            if at_top { Vec::new() } else { path_to(TreeNode::Table(tree.as_table()), &span) };
         let (message, fix) = if error.message.starts_with("wanted string") {
             (format!("wrong type: `{written}` is not a word"), words(text, &span))
         } else {

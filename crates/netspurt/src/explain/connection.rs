@@ -530,7 +530,7 @@ impl CapturedConnection {
             floors.acknowledged(at, ack, &blocks.collect::<Vec<_>>());
         }
         statistics.answered(at, packet, (ack, answer.acked_bytes > 0), octets);
-        sender.answered(at, packet, (&answer, after_gap), octets);
+        sender.answered(at, packet, &answer, after_gap, octets);
         if let Some(sample) = &answer.sample {
             floors.sample(sample);
         }

@@ -23,19 +23,32 @@ pub fn settle(connections: &mut [PackedConnection]) {
         *known = known.and(&habits.traits);
     }
     settle_by_labels(connections);
+    settle_each(connections, |host, one| {
+        let open = one.rule == CauseRule::LoneByTime;
+        let lone = hosts.get(&host).filter(|_| open).and_then(Traits::lone);
+        if let Some(cause) = lone {
+            (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
+        }
+        lone.is_some()
+    });
+}
+
+/// Calls `settle` with each retransmission and the host that sent it. If `settle` returns that it
+/// set the cause, the confidence of the cause follows the new rule.
+fn settle_each(
+    connections: &mut [PackedConnection],
+    settle: impl Fn(IpAddr, &mut ExplainedRetransmission) -> bool,
+) {
     for connection in connections {
         for side in [Side::From, Side::To] {
             let host = connection.end(side).ip();
-            let Some(cause) = hosts.get(&host).and_then(Traits::lone) else { continue };
             let Some(parts) = connection.parts_mut(side) else { continue };
             let far = parts.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
-            // A cause that the capture cannot show has the confidence 0, and stays unknown.
-            let open = |one: &&mut ExplainedRetransmission| {
-                one.rule == CauseRule::LoneByTime && one.cause_confidence > 0.0
-            };
-            for one in parts.retransmissions.iter_mut().filter(open) {
-                (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
-                one.cause_confidence = one.rule.confidence(far);
+            for one in parts.retransmissions.iter_mut() {
+                // A cause that the capture cannot show has the confidence 0, and stays unknown.
+                if one.cause_confidence > 0.0 && settle(host, one) {
+                    one.cause_confidence = one.rule.confidence(far);
+                }
             }
         }
     }
@@ -52,20 +65,9 @@ fn settle_by_labels(connections: &mut [PackedConnection]) {
             hosts.insert(one.end(side).ip());
         }
     }
-    for connection in connections {
-        for side in [Side::From, Side::To] {
-            if !hosts.contains(&connection.end(side).ip()) {
-                continue;
-            }
-            let Some(parts) = connection.parts_mut(side) else { continue };
-            let far = parts.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
-            for one in parts.retransmissions.iter_mut() {
-                if one.cause_confidence > 0.0 && one.tell_by_label() {
-                    one.cause_confidence = one.rule.confidence(far);
-                }
-            }
-        }
-    }
+    settle_each(connections, |host, one| {
+        one.label_kept && hosts.contains(&host) && one.tell_by_label()
+    });
 }
 
 /// Finds the timer grid of each sender from the timeouts of all connections of its host. If these

@@ -511,14 +511,15 @@ impl Sender {
     }
 
     /// Takes an acknowledgment that the caller has added to `octets`, with the result `answer`.
-    /// `after_gap` says whether its packet begins after the highest octet of the receiver's data that
-    /// was captured.
+    /// `after_gap` says whether its packet begins after the highest captured octet of the receiver's
+    /// data.
     #[inline]
     pub fn answered(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
-        (answer, after_gap): (&Answer, bool),
+        answer: &Answer,
+        after_gap: bool,
         octets: &CapturedOctets,
     ) {
         self.heard_packet(at, packet, answer.acked_bytes, octets);

@@ -223,9 +223,10 @@ impl PathTimes {
         let share = small.as_nanos() as f32 / (large.as_nanos() as f32).max(1.0);
         let bound = 1.0 / Self::OWN_SHARE as f32;
         let clear = if own { 1.0 - share / bound } else { (share - bound) / (1.0 - bound) };
-        let sure = match large < Self::ONE_MACHINE {
-            true => Self::TOO_SHORT_SURE,
-            false => 0.8 + 0.19 * clear.clamp(0.0, 1.0),
+        let sure = if large < Self::ONE_MACHINE {
+            Self::TOO_SHORT_SURE
+        } else {
+            0.8 + 0.19 * clear.clamp(0.0, 1.0)
         };
         match (own, near <= far) {
             (true, true) => (Vantage::Sender, sure),

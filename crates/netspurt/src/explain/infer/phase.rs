@@ -97,9 +97,9 @@ pub struct Machine {
     pub without_timeout: bool,
     /// In a recovery: whether a timeout may have begun this recovery.
     pub maybe_after_timeout: bool,
-    /// In a recovery: whether no acknowledgment had reported a loss when it began, although the
-    /// sender uses SACK.
-    pub untold: bool,
+    /// In a recovery: whether there was no indication of a loss when it began, although the sender
+    /// uses SACK.
+    pub unindicated: bool,
     /// The number of the last retransmission before which the sender skipped octets that SACK
     /// blocks had reported.
     pub skipped_at: usize,
@@ -326,7 +326,7 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
-        self.untold = scene.is_untold() && inferred.rule == CauseRule::Guess;
+        self.unindicated = scene.lacks_loss_indication() && inferred.rule == CauseRule::Guess;
         (self.accepted, self.went_back) = (false, false);
         self.again_to =
             if scene.is_head() && scene.duplicates.count == 0 { scene.right } else { u64::MAX };
@@ -391,7 +391,7 @@ impl Machine {
             }
         }
         let beside_sender = !scene.place.is_afar() && scene.sack.is_some();
-        let untold = beside_sender && !scene.is_told() && scene.is_unprompted()
+        let untold = beside_sender && !scene.has_loss_indication() && scene.is_unprompted()
             || scene.acks.known && scene.is_unreported();
         if scene.expired_untold(expired) {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
@@ -512,7 +512,7 @@ impl Machine {
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
         }
-        if self.untold && scene.is_untold() && scene.place.follows {
+        if self.unindicated && scene.lacks_loss_indication() && scene.place.follows {
             // With SACK, a sender repairs only octets below reported octets (RFC 6675 §4). This
             // sender knows of no reported octets, so it goes back after a timeout.
             self.phase = LossPhase::Loss;

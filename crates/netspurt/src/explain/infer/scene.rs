@@ -258,18 +258,18 @@ impl SenderScene {
         self.right >= self.highest || self.place.shortens_tail
     }
 
-    /// Whether an acknowledgment reports a loss: a duplicate ACK with an unchanged window, or a SACK
+    /// Whether there is an indication of a loss: a duplicate ACK with an unchanged window, or a SACK
     /// block above the first octet of the retransmission.
-    pub fn is_told(&self) -> bool {
+    pub fn has_loss_indication(&self) -> bool {
         self.duplicates.same_window > 0 || self.hole
     }
 
-    /// Whether the sender uses SACK and is beside the capture, and no acknowledgment reports a loss.
-    /// In a recovery, Linux also repairs octets without such a report, on a partial ACK. So the
+    /// Whether the sender uses SACK and is beside the capture, and there is no indication of a loss.
+    /// In a recovery, Linux also repairs octets on a partial ACK (`tcp_fastretrans_alert`). So the
     /// result is false if the sender's SYN may be Linux's.
-    pub fn is_untold(&self) -> bool {
+    pub fn lacks_loss_indication(&self) -> bool {
         let beside = self.sack == Some(true) && !self.place.is_afar();
-        beside && !self.is_told() && !self.probing.may_be_linux()
+        beside && !self.has_loss_indication() && !self.probing.may_be_linux()
     }
 
     /// Whether the third or a later duplicate ACK came immediately before the retransmission.

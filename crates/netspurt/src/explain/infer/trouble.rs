@@ -237,7 +237,7 @@ impl SenderTrouble {
         let (first, end) = (self.machine.first, self.found.len());
         if first < end {
             self.relabel(first + 1, end, Some(cause).into(), CauseRule::InOrder);
-            if self.machine.untold {
+            if self.machine.unindicated {
                 self.relabel(first, first + 1, Some(Cause::Rto).into(), CauseRule::Guess);
             }
         }

@@ -35,8 +35,9 @@ pub struct DataCounts {
     pub cut_packets: u64,
     /// Octets of payload that were not captured.
     pub cut_bytes: u64,
-    /// Octets of payload that were sent before the first acknowledgment of data. Retransmissions do
-    /// not count.
+    /// Octets of payload that were sent before the first acknowledgment of data, without
+    /// retransmissions. This is tcptrace's initial window. [`FirstFlight`](super::FirstFlight) has
+    /// the initial window of the sender.
     pub initial_window_bytes: u64,
     /// The number of segments with the octets that `initial_window_bytes` counts.
     pub initial_window_packets: u64,

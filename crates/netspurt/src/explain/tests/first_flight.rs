@@ -36,6 +36,16 @@ fn ack(count: u32, at: u64) -> Sent {
     (1, at, Segment { seq: 1, ack, flags: Flags::ACK, window: 65_000, ..Segment::default() })
 }
 
+/// The initial window of a sender beside the capture. `flights` has the numbers of the segments of
+/// each flight, and its time. At the end, all segments are acknowledged.
+fn window_of(flights: &[(std::ops::Range<u32>, u64)]) -> Option<i64> {
+    let mut packets: Vec<_> =
+        flights.iter().flat_map(|(numbers, at)| segments(numbers.clone(), *at)).collect();
+    let (last, at) = flights.last().unwrap();
+    packets.push(ack(last.end, at + 100));
+    initial_windows(0, &packets)[0]
+}
+
 #[test]
 fn the_initial_window_is_what_was_sent_before_the_first_acknowledgment_of_data() {
     let mut packets: Vec<_> = segments(0..10, 101).collect();
@@ -47,20 +57,12 @@ fn the_initial_window_is_what_was_sent_before_the_first_acknowledgment_of_data()
 /// RFC 8985 §7.3: a tail loss probe may carry new data.
 #[test]
 fn a_probe_with_new_data_is_not_in_the_initial_window() {
-    let mut packets: Vec<_> = segments(0..10, 101).collect();
-    packets.extend(segments(10..11, 320));
-    packets.extend(segments(11..12, 321));
-    packets.push(ack(12, 421));
-    assert_eq!(initial_windows(0, &packets)[0], Some(10));
+    assert_eq!(window_of(&[(0..10, 101), (10..11, 320), (11..12, 321)]), Some(10));
 }
 
 #[test]
 fn new_data_after_a_timeout_is_not_in_the_initial_window() {
-    let mut packets: Vec<_> = segments(0..3, 101).collect();
-    packets.extend(segments(0..1, 401));
-    packets.extend(segments(3..5, 402));
-    packets.push(ack(5, 502));
-    assert_eq!(initial_windows(0, &packets)[0], Some(3));
+    assert_eq!(window_of(&[(0..3, 101), (0..1, 401), (3..5, 402)]), Some(3));
 }
 
 /// RFC 3042: the first two duplicate ACKs let a sender send new data.

@@ -9,7 +9,7 @@
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
 
-use super::super::{CauseRule, Explainer, Verdict, VerdictEvidence};
+use super::super::{CauseRule, ExplainedRetransmission, Explainer, Verdict, VerdictEvidence};
 use super::at_receiver::found_over_ipv6;
 use super::causes::{Talk, at_receiver, first_of_ten_lost};
 use super::read_all;
@@ -44,16 +44,22 @@ fn linux_may_send_a_reported_segment_together_with_missing_octets_without_go_bac
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK]);
 }
 
+/// Ten segments, and three ACKs that report the second of them.
+fn second_reported_thrice(stamps: bool) -> Talk {
+    let mut talk = Talk::opened(true, stamps);
+    talk.flight(101.0, 0, 10);
+    for at in [201.1, 202.1, 203.1] {
+        talk.sack(at, 0, &[(1000, 2000)]);
+    }
+    talk
+}
+
 /// smoltcp 0.13 sends all outstanding octets again when three duplicate ACKs have come. Most of
 /// these octets lie above the reported octets. This burst is longer than a piece of Linux's send
 /// buffer.
 #[test]
 fn a_long_burst_with_reported_octets_shows_go_back_n() {
-    let mut talk = Talk::opened(true, false);
-    talk.flight(101.0, 0, 10);
-    for at in [201.1, 202.1, 203.1] {
-        talk.sack(at, 0, &[(1000, 2000)]);
-    }
+    let mut talk = second_reported_thrice(false);
     for n in 0..6 {
         talk.data(204.1 + f64::from(n) / 100.0, 1000 * n);
     }
@@ -375,22 +381,21 @@ fn with_scale_first(talk: &Talk) -> Vec<u8> {
     capture
 }
 
+/// The retransmissions in a capture of one connection.
+fn found_in(capture: &[u8]) -> Vec<ExplainedRetransmission> {
+    let explanation = read_all(capture, Explainer::default());
+    explanation.connections.at(0).direction(Side::From).unwrap().retransmissions.to_vec()
+}
+
 /// The causes of the retransmissions in a capture of one connection.
 fn causes_in(capture: &[u8]) -> Vec<Option<Cause>> {
-    let explanation = read_all(capture, Explainer::default());
-    let connection = explanation.connections.at(0);
-    let found = &connection.direction(Side::From).unwrap().retransmissions;
-    found.iter().map(|one| one.cause.get()).collect()
+    found_in(capture).iter().map(|one| one.cause.get()).collect()
 }
 
 /// Only Linux repeats pieces of its send buffer. Linux writes the window scale last in its SYN.
 #[test]
 fn a_short_burst_with_reported_octets_shows_go_back_n_unless_the_syn_may_be_linuxs() {
-    let mut talk = Talk::opened(true, true);
-    talk.flight(101.0, 0, 10);
-    for at in [201.1, 202.1, 203.1] {
-        talk.sack(at, 0, &[(1000, 2000)]);
-    }
+    let mut talk = second_reported_thrice(true);
     talk.data(204.1, 0).data(204.12, 1000);
     let repair = Some(Cause::SackRecovery);
     assert_eq!(talk.causes(), [repair, repair]);
@@ -453,8 +458,7 @@ fn a_timeout_sends_a_lone_segment_again_if_the_syn_shows_a_stack_without_probes(
     let mut talk = Talk::opened(true, true);
     talk.data(101.0, 0).ack(201.0, 1000).data(301.0, 1000).data(631.0, 1000).data(981.0, 1000);
     let first = |capture: &[u8]| {
-        let explanation = read_all(capture, Explainer::default());
-        let found = explanation.connections.at(0).direction(Side::From).unwrap().retransmissions[0];
+        let found = found_in(capture)[0];
         (found.cause.get(), found.rule)
     };
     assert_eq!(first(&talk.capture()), (Some(Cause::Tlp), CauseRule::LoneByBackoff));
