@@ -7,13 +7,11 @@ with labels, for each side of a packet: its sender, its receiver, or the middle 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from netspurt.truth import TruthError, cases, check_collection, make_collection, wrong_ones
 from netspurt.truth.answers import Answer, Explainer, match
@@ -22,6 +20,7 @@ from netspurt.truth.scoring import Score, bins, class_of, wilson
 from netspurt.wording import number
 
 from conftest import Command
+from made_up_answers import Explained
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +35,7 @@ def right_answer(label: Label) -> Answer:
     """Return the answer that agrees with a label."""
     verdict = "spurious" if label.spurious else "needed"
     missing = label.original == "unseen"
-    return Answer(label.unix_ns, label.seq, label.cause, 0.97, verdict, 0.97, missing)
-
-
-class Explained:
-    """An explained capture that returns the given answers."""
-
-    def __init__(self, answers: list[Answer]) -> None:
-        self.answers = answers
-
-    def table(self, name: str) -> Mapping[str, NDArray[np.generic]]:
-        assert name == "retransmissions"
-        columns = Answer.__dataclass_fields__
-        return {k: np.array([getattr(answer, k) for answer in self.answers]) for k in columns}
+    return Answer(label.source, label.unix_ns, label.seq, label.cause, 0.97, verdict, 0.97, missing)
 
 
 def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
@@ -182,18 +169,18 @@ def test_packets_are_matched_by_time_if_sequence_numbers_differ(collection: Path
     assert score.failures() == []
 
 
-def test_packets_with_equal_timestamps_are_matched_by_their_first_octet(tmp_path: Path) -> None:
+def test_packets_with_equal_timestamps_are_matched_by_their_first_octet() -> None:
     label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
                   "seen", False)  # fmt: skip
     pair = [label, replace(label, seq=20, cause="tlp")]
     answers = [right_answer(label) for label in reversed(pair)]
-    matched = match(tmp_path / "none", ["10.0.0.1"], pair, answers)
+    matched = match(["10.0.0.1"], pair, answers)
     assert [(label.cause, answer and answer.cause) for label, answer in matched.pairs] == [
         ("rto", "rto"),
         ("tlp", "tlp"),
     ]
     assert matched.invented == []
-    far = match(tmp_path / "none", ["10.0.0.1"], pair[:1], [])
+    far = match(["10.0.0.1"], pair[:1], [])
     assert far.pairs == [(label, None)]
 
 

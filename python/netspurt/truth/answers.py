@@ -7,23 +7,25 @@ with the causes and verdicts that the tables of the run have.
 
 from __future__ import annotations
 
-import ipaddress
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.truth.labels import Label
-from netspurt.truth.pcapng import Packet, read_packets
+from netspurt.captures import end_of
+from netspurt.truth.labels import Label, address_of
 
 #: The maximum difference of matching timestamps [ns]. Some formats store only whole microseconds.
 _DIFFERENCE_MAX_NS = 1000
 
-#: The columns of the table `retransmissions` that are read.
+#: The columns with which the tables `retransmissions` and `connections` name a direction.
+_DIRECTION = ("connection", "direction")
+
+#: The columns of the table `retransmissions` that become fields of an answer, in their order.
 _COLUMNS = (
     "t_ns",
     "seq",
@@ -52,6 +54,8 @@ class Answer:
 
     Attributes
     ----------
+    source
+        The address and the port of the end that sent the packet.
     t_ns
         The packet's timestamp, in nanoseconds since 1970.
     seq
@@ -64,6 +68,7 @@ class Answer:
         True if the explanation says that the capture does not contain the original.
     """
 
+    source: str
     t_ns: int
     seq: int
     cause: str
@@ -93,24 +98,35 @@ class MatchedAnswers:
 
 def answers(explained: ExplainedLike) -> list[Answer]:
     """Return the answers of an explanation, one for each retransmission."""
-    table = explained.table("retransmissions")
-    columns = [table[name].tolist() for name in _COLUMNS]
-    return [Answer(*row) for row in zip(*columns, strict=True)]
+    ends = _rows(explained.table("connections"), (*_DIRECTION, "source", "source_port"))
+    sources = {
+        (number, direction): end_of({"source": address, "source_port": port}, "source")
+        for number, direction, address, port in ends
+    }
+    given = _rows(explained.table("retransmissions"), (*_DIRECTION, *_COLUMNS))
+    return [Answer(sources[row[:2]], *row[2:]) for row in given]
+
+
+def _rows(
+    table: Mapping[str, NDArray[np.generic]], names: Sequence[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a table, each with the values of the columns `names`."""
+    return zip(*(table[name].tolist() for name in names), strict=True)
 
 
 def match(
-    file: Path, addresses: Sequence[str], labels: Sequence[Label], given: Sequence[Answer]
+    addresses: Sequence[str], labels: Sequence[Label], given: Sequence[Answer]
 ) -> MatchedAnswers:
-    """Match the answers about a capture with its truth, by the timestamps of packets.
+    """Match the answers about a capture with its truth, by the sources and timestamps of packets.
 
-    Among packets with the same timestamp, packets with the same first octet are matched first. An
-    equal first octet is not required, because a capture without the SYN does not show the initial
-    sequence number.
+    Both directions may have packets with the same timestamp. Among packets of one source with the
+    same timestamp, packets with the same first octet are matched first. An equal first octet is not
+    required, because a capture without the SYN does not show the initial sequence number.
 
     Parameters
     ----------
-    file, addresses
-        The capture, and the addresses of its node.
+    addresses
+        The addresses of the node at which the capture was made.
     labels
         The truth of the capture.
     given
@@ -124,16 +140,15 @@ def match(
         matched[index] = matched[index] or _take(unmatched, label, exact=False)
     pairs = [(label, matched[i]) for i, label in enumerate(labels) if not label.copy]
     invented = [answer for remaining in unmatched.values() for answer in remaining]
-    packets = read_packets(file) if invented else []
-    return MatchedAnswers(
-        pairs, [(_side(packets, addresses, answer), answer) for answer in invented]
-    )
+    sides = ["sender" if address_of(one.source) in addresses else "receiver" for one in invented]
+    return MatchedAnswers(pairs, list(zip(sides, invented, strict=True)))
 
 
 def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
     """Remove and return the unmatched answer nearest in time to the label; `None` if none is near.
 
-    If `exact` is true, only answers with the label's first octet are considered.
+    Only answers about packets of the label's source are considered. If `exact` is true, these
+    packets must also have the label's first octet.
     """
     place = label.unix_ns // _DIFFERENCE_MAX_NS
     near = [
@@ -141,6 +156,7 @@ def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> A
         for at in (place - 1, place, place + 1)
         for answer in unmatched.get(at, [])
         if abs(answer.t_ns - label.unix_ns) <= _DIFFERENCE_MAX_NS
+        and answer.source == label.source
         and (not exact or answer.seq == label.seq)
     ]
     if not near:
@@ -148,19 +164,3 @@ def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> A
     nearest = min(near, key=lambda answer: abs(answer.t_ns - label.unix_ns))
     unmatched[nearest.t_ns // _DIFFERENCE_MAX_NS].remove(nearest)
     return nearest
-
-
-def _side(packets: Sequence[Packet], addresses: Sequence[str], answer: Answer) -> str:
-    """Return the side of the packet that an answer is about: `sender` or `receiver`."""
-    own = {ipaddress.ip_address(address).packed for address in addresses}
-
-    # In a simulation, an ACK and the data that it releases have the same timestamp. So the longer
-    # packet is chosen.
-    def distance(packet: Packet) -> tuple[int, int]:
-        return abs(packet.unix_ns - answer.t_ns), -packet.size_bytes
-
-    nearest = min(packets, key=distance, default=None)
-    if nearest is None:
-        return "receiver"
-    first, length = (12, 4) if nearest.octets[0] >> 4 == 4 else (8, 16)
-    return "sender" if nearest.octets[first : first + length] in own else "receiver"

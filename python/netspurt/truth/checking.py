@@ -116,7 +116,7 @@ def check_run(folder: str | os.PathLike[str], explainer: Explainer) -> Score:
             raise TruthError(f"{file}: {error}") from error
         labels = list(rows.labels(name, range(len(packets)), packets, ends))
         own = addresses(run, ends, node)
-        score.add(name, match(file, own, labels, answers(explainer(file))), options_cut=False)
+        score.add(name, match(own, labels, answers(explainer(file))), options_cut=False)
     return score
 
 
@@ -130,6 +130,6 @@ def _check(score: Score, case: Path, explainer: Explainer) -> None:
     for capture in truth["captures"]:
         file = case / capture["file"]
         own = [label for label in labels if label.capture == file.name]
-        matched = match(file, capture["addresses"], own, answers(explainer(file)))
+        matched = match(capture["addresses"], own, answers(explainer(file)))
         name = f"{case.name}/{file.name}"
         score.add(name, matched, options_cut=capture["without_options"])

@@ -173,8 +173,19 @@ def addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> lis
     for flow, direction, *nodes in zip(*columns, strict=True):
         pair = nodes if direction == "forward" else nodes[::-1]
         sides = [side for side, at in zip(("from", "to"), pair, strict=True) if at == node]
-        found |= {ends[flow][side].rpartition(":")[0].strip("[]") for side in sides}
+        found |= {address_of(ends[flow][side]) for side in sides}
     return sorted(found)
+
+
+def address_of(end: str) -> str:
+    """Return the address of an end, which is an address and a port.
+
+    Examples
+    --------
+    >>> address_of("[fe80::1]:80")
+    'fe80::1'
+    """
+    return end.rpartition(":")[0].strip("[]")
 
 
 def ends_of_connections(run: Run, hosts: Path) -> dict[str, dict[str, str]]:

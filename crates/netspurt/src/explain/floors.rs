@@ -409,7 +409,7 @@ mod tests {
         // The timers in units of 0.1 ms. `order` has the kinds of the options of the SYN.
         let timers = |order| {
             let mut floors = OtherFloors::default();
-            floors.sent_syn(SynStyle { order, hop_limit: 64 });
+            floors.sent_syn(SynStyle { order, hop_limit: 64, ..SynStyle::default() });
             // The four samples belong to one round. Within a round, rttvar of Linux does not fall.
             for n in 0..4 {
                 let (sent, rtt) = (Time::from_nanos(n), Duration::from_millis(40));

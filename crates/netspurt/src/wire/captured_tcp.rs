@@ -10,6 +10,8 @@ pub struct SynStyle {
     /// scale, 4 is SACK permitted, and 8 is timestamps. The last option has the lowest bits. Other
     /// options do not count.
     pub order: u16,
+    /// The number of octets of all options, captured or not.
+    pub options_bytes: u8,
     /// The TTL or hop limit, as captured.
     pub hop_limit: u8,
 }

@@ -26,6 +26,8 @@ pub struct CapturedOptions {
     pub sack_count: u8,
     /// Whether the options were captured in full and are well-formed.
     pub whole: bool,
+    /// The number of octets of all options, captured or not.
+    pub bytes: u8,
 }
 
 impl CapturedOptions {
@@ -37,10 +39,11 @@ impl CapturedOptions {
     #[inline]
     fn read(octets: &[u8], syn: bool, missing: usize) -> Self {
         let timestamps = timestamps_alone(octets);
+        let bytes = (octets.len() + missing) as u8;
         if timestamps.is_some() || octets.is_empty() {
-            return Self { timestamps, whole: missing == 0, ..Self::default() };
+            return Self { timestamps, whole: missing == 0, bytes, ..Self::default() };
         }
-        Self::read_each(octets, syn, missing)
+        Self { bytes, ..Self::read_each(octets, syn, missing) }
     }
 
     /// Reads options of any layout.
@@ -261,7 +264,11 @@ impl CapturedTcp for TcpView {
 
     #[inline]
     fn syn_style(&self) -> SynStyle {
-        SynStyle { order: self.options.syn_order, hop_limit: self.hop_limit }
+        SynStyle {
+            order: self.options.syn_order,
+            options_bytes: self.options.bytes,
+            hop_limit: self.hop_limit,
+        }
     }
 
     #[inline]

@@ -59,7 +59,7 @@ mod tests {
     /// The orders come from `tcp_options_write` of Linux and `tcp_addoptions` of FreeBSD.
     #[test]
     fn only_linux_writes_the_window_scale_as_last_option_after_sack_or_timestamps() {
-        let is = |order| is_linux(SynStyle { order, hop_limit: 64 });
+        let is = |order| is_linux(SynStyle { order, ..SynStyle::default() });
         // The peer's SYN has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));
         // The orders of FreeBSD (for these peers), of OpenBSD, and of stacks without window scale.
@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn the_order_of_syn_options_shows_which_stacks_send_no_probes() {
-        let shown = |order, hop_limit| probing(SynStyle { order, hop_limit });
+        let shown =
+            |order, hop_limit| probing(SynStyle { order, hop_limit, ..SynStyle::default() });
         for (order, hop_limit) in [(0x2483, 64), (0x43, 50), (0x2384, 64), (0x234, 117), (0x24, 64)]
         {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Usual, "{order:x}");
