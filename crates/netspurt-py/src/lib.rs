@@ -50,7 +50,7 @@ fn schema_json() -> String {
     schema().to_string()
 }
 
-/// The values of a TOML text as JSON, by the grammar that scenarios have.
+/// Converts a TOML text to JSON. Reads the text by the same grammar as scenarios.
 #[pyfunction]
 fn toml_json(text: &str) -> PyResult<String> {
     toml_as_json(text).map_err(PyValueError::new_err)

@@ -32,8 +32,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid of `document`; `None` if it has no `[sweep]`. [`plan`] must accept `spec`. Checks
-    /// the first [`CHECKED`] values of each axis: each value alone must be valid at its path.
-    /// Whether the values of a case fit together is checked later, when the case runs.
+    /// the first [`CHECKED`] values of each axis: each value alone must be valid at its path. The
+    /// values of a case are checked together only later, when the case runs.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);

@@ -116,7 +116,7 @@ fn an_exclusive_watch_can_neither_be_modified_nor_be_one_shot() {
 }
 
 #[test]
-fn a_one_shot_watch_reports_an_error_once_until_it_is_modified() {
+fn a_one_shot_watch_reports_one_error_and_then_nothing_until_it_is_modified() {
     play(&format!(
         "+0 epoll_create(1) = 4
 +0 epoll_ctl(4, EPOLL_CTL_ADD, 3, {{events=EPOLLIN|EPOLLONESHOT, fd=3}}) = 0

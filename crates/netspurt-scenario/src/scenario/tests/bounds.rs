@@ -168,7 +168,7 @@ fn the_error_for_a_value_beyond_its_bound_names_the_value_and_the_fix() {
 }
 
 #[test]
-fn the_error_for_a_number_that_is_too_large_for_toml_shows_its_place() {
+fn if_a_number_is_too_large_for_toml_the_error_shows_its_place() {
     let shown = |value: &str| {
         let error = error_of("stop = \"10 s\"", &format!("stop = \"10 s\"\nseed = {value}"));
         error.to_string()

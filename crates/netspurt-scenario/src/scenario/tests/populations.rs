@@ -198,7 +198,7 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
 /// The load is four times what the link carries, so most connections are still open when the run
 /// ends.
 #[test]
-fn an_incomplete_connection_counts_as_longer_than_all_others() {
+fn an_incomplete_connection_counts_as_longer_than_all_complete_connections() {
     let results = results(&[
         ("populations.web.arrivals", "poisson"),
         ("populations.web.load", "{ share = 4.0, link = \"wire\" }"),

@@ -83,7 +83,7 @@ fn the_first_request_after_a_pause_does_not_include_the_handshake() {
 }
 
 #[test]
-fn the_first_octet_of_a_reply_of_several_rounds_arrives_before_the_last_octet() {
+fn if_a_reply_takes_several_rounds_its_first_octet_arrives_before_its_last_octet() {
     // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
     // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);

@@ -102,7 +102,7 @@ fn delays_20_ms_apart_differ_on_average_by_the_difference_that_the_jitter_sets()
 }
 
 #[test]
-fn a_link_that_follows_a_file_made_from_slots_behaves_like_the_link_with_the_slots() {
+fn a_file_made_from_the_slots_of_a_link_gives_another_link_the_same_behaviour() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
