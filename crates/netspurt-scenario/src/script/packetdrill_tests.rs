@@ -551,7 +551,7 @@ fn a_file_that_the_command_dd_made_is_sent_up_to_its_end() {
 }
 
 #[test]
-fn an_arriving_packet_longer_than_the_scripts_mss_counts_as_merged_segments() {
+fn an_arriving_packet_counts_as_merged_segments_if_it_is_longer_than_the_scripts_mss() {
     passes(&format!(
         "--mss=1000\n{}",
         open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")

@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_by_cause_are_named_after_the_causes_in_their_order() {
+    fn measures_by_cause_have_the_names_and_the_order_of_the_causes() {
         let names: Vec<&str> = MEASURES[BEFORE_CAUSES..].iter().map(|this| this.name).collect();
         let of = |kind: &str| {
             let named = |cause: &Cause| format!("{kind}_{}", cause.name().replace('-', "_"));

@@ -121,7 +121,7 @@ fn rooms_import_only_rooms_of_lower_floors() {
 }
 
 #[test]
-fn the_rooms_with_a_floor_are_the_rooms_with_a_description() {
+fn a_room_has_a_floor_if_and_only_if_it_has_a_description() {
     let text = text_of("ARCHITECTURE.md");
     for name in ["core", "drill", "files", "live", "python", "scenario"] {
         assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");

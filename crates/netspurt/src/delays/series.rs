@@ -158,9 +158,9 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts as lost each probe whose delay exceeds `limit`. The measurements of RFC 889 §2 had a
-    /// limit of half a minute. This method adds a note that gives the number of probes that it has
-    /// changed.
+    /// After this call, each probe whose delay exceeds `limit` counts as lost. The measurements of
+    /// RFC 889 §2 had a limit of half a minute. This method adds a note that gives the number of
+    /// probes that it has changed.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

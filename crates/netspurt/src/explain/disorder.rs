@@ -64,7 +64,7 @@ impl core::ops::Add for Disorder {
     }
 }
 
-/// What is known of a side from earlier packets, which [`DisorderWatch`] does not examine.
+/// What earlier packets showed about a side. [`DisorderWatch`] does not examine these packets.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownSide {
     /// Whether the capture is known to have been taken at this side.

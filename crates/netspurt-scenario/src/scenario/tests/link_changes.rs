@@ -140,7 +140,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
 }
 
 #[test]
-fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
+fn a_mistake_in_a_followed_file_is_reported_with_that_file_and_its_line() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
     let bare = CHAIN.replace(", delay = \"150 ms\"", "");
     let head = "# a pass\n\n";

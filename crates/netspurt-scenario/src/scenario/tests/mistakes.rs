@@ -152,7 +152,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_a_message_and_a_fix_and_a_place_and_a_key() {
+fn each_mistake_is_reported_with_a_message_and_a_fix_and_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,
@@ -341,7 +341,7 @@ fn if_a_switch_belongs_to_another_profile_or_algorithm_the_error_says_so() {
 }
 
 #[test]
-fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
+fn each_mistake_in_echo_probes_is_reported_with_the_key_and_the_fix() {
     let lengths = "[\"40 B\", \"256 B\"]";
     let cases = [
         (lengths, "[]", "`lengths` is empty", "at least one"),

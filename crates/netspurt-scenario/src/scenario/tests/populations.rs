@@ -377,7 +377,7 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
 }
 
 #[test]
-fn the_error_for_each_mistake_in_a_population_names_the_key() {
+fn each_mistake_in_a_population_is_reported_with_its_key() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],

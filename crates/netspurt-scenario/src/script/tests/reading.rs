@@ -139,7 +139,7 @@ const MISTAKES: &[Case] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_its_place_and_its_fix() {
+fn each_mistake_is_reported_with_its_place_and_its_fix() {
     for (text, line, column, message, fix) in MISTAKES {
         let error = wrong(text);
         let place = error.place.as_ref().expect(text);
