@@ -111,8 +111,8 @@ impl Clock {
     /// When the run starts, the time `phase` has passed since the count of jiffies began at 0.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
-    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
-    /// this count divided by 8, 64 and so on.
+    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders
+    /// that this count leaves when it is divided by 8, by 64 and so on.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }

@@ -206,7 +206,7 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
         if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
             continue;
         }
-        // The whole document is read with the setting, for a good error message.
+        // To get a good error message, the whole document is read again with the setting.
         let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, mistake)) = is_valid_alone(&with_setting) else { continue };
         let place = if path { &setting.place } else { &point.place };

@@ -60,8 +60,8 @@ fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait() {
 +.1 < . 1001:1001(0) ack 65540 win 65535
 +0 accept(3, ..., ...) = 5
 ";
-    // The new connection's first number is 2^16 + 1 beyond the last number of the old connection
-    // (`tcp_timewait_state_process`).
+    // The first sequence number of the new connection is 2^16 + 1 above the last sequence number of
+    // the old connection (`tcp_timewait_state_process`).
     let script = Script::parse("s.pkt", script).unwrap_or_else(|error| panic!("{error}"));
     let played = run(&script, &mut script.host(None, &[]).unwrap());
     played.unwrap_or_else(|report| panic!("{report}"));

@@ -33,7 +33,8 @@ fn floors(text: &str, name: &str) -> Floors {
     floors
 }
 
-/// The rooms that are described in the table after the table of floors that is called `name`.
+/// The rooms that have a description. The descriptions are in the table after the table of floors
+/// that is called `name`.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
     let (_, rest) = table_of_floors(text, name).split_once("```").expect("the table ends");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));

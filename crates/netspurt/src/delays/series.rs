@@ -190,7 +190,8 @@ impl Delays {
         self.probes.len() as u64 + self.untimed
     }
 
-    /// The number of probes that were answered, in time or late, with a recorded delay or without.
+    /// The number of probes that were answered, including late replies and replies without a
+    /// recorded delay.
     pub fn received(&self) -> u64 {
         self.sent() - self.lost()
     }

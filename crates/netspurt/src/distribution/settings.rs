@@ -144,7 +144,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Writes the fix for an error message: to write the text as in `example`.
+/// Makes the fix for an error message. The fix says to write the text as in `example`.
 pub(super) fn as_in(example: &str) -> String {
     format!("write it as in `{example}`")
 }
