@@ -12,7 +12,7 @@ use crate::delays::PyDelays;
 
 /// Makes a recording that has the statistics of a row in a printed table. `mean_ns` is the mean
 /// delay, and `cov` is the standard deviation of the delays divided by their mean. `lengths` is a
-/// rule for the lengths of the probes, and the numbers of the rule; see [`lengths_of`]. `line` has
+/// rule for the lengths of the probes, and the numbers of the rule (see `lengths_of`). `line` has
 /// pairs: a length in octets, and the delay in nanoseconds of a probe with this length. `burst` is
 /// the number of consecutive losses. If `burst` is 0 or 1, losses are independent. `glitches` is
 /// the number of series of long delays that are added. This number has an effect only if

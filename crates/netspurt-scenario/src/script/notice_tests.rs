@@ -46,7 +46,7 @@ fn the_level_sol_ip_and_the_type_ip_recverr_each_have_a_second_name() {
 }
 
 #[test]
-fn the_error_for_an_unsupported_control_message_gives_its_place() {
+fn an_unsupported_control_message_is_reported_with_its_place() {
     let ee = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY}";
     let long = format!("{{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR, cmsg_data={ee}}}");
     for (control, message) in [

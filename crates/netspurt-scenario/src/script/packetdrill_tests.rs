@@ -430,7 +430,7 @@ fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
 }
 
 #[test]
-fn variables_keep_their_values_and_print_shows_them() {
+fn variables_keep_their_values_and_the_statement_print_shows_them() {
     let story = passes(
         "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
 +0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",

@@ -23,8 +23,8 @@ use super::Sender;
 /// * Without identifications, a segment with data, a SYN or a FIN is a copy if no sender would send
 ///   it again so soon.
 /// * Copies are *frequent* if at least a third of all segments, including the copies, are copies.
-///   While copies are frequent, any such packet is a copy if it comes about as soon after its
-///   original as earlier copies came after theirs. By this rule alone, a packet never gets more
+///   While copies are frequent, any such packet is a copy if it comes soon enough after its
+///   original, judged by the times of earlier copies. By this rule alone, a packet never gets more
 ///   copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {

@@ -127,7 +127,7 @@ fn slots_that_are_written_to_a_file_give_another_link_the_same_behaviour() {
 }
 
 #[test]
-fn a_gap_with_probability_one_follows_every_boundary() {
+fn if_gaps_have_the_probability_one_a_gap_follows_every_boundary() {
     let dead = |slots: &str, seed: &str| {
         let scenario = Scenario::parse("x", &path(slots)).unwrap().with(&[("seed", seed)]).unwrap();
         let all = scenario.network().links[0].handovers.clone();
