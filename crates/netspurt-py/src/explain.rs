@@ -198,7 +198,8 @@ impl PyExplaining {
         fault_of(&self.names, self.captures.faults())
     }
 
-    /// The properties of the capture so far that limit the explanation, in words.
+    /// The properties of the capture that limit the explanation, in words, as far as they are known
+    /// by now.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.explainer.notes().lines()

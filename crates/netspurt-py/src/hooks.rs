@@ -1,5 +1,5 @@
-//! Finds hooks, the methods of Python objects that the core calls. Ends the run if a hook raises an
-//! exception.
+//! Finds hooks, and ends the run if a hook raises an exception. Hooks are the methods that the core
+//! calls on Python objects.
 
 use std::sync::Arc;
 

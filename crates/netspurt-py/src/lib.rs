@@ -50,7 +50,7 @@ fn schema_json() -> String {
     schema().to_string()
 }
 
-/// The values of a TOML text as JSON, by the grammar that scenarios have.
+/// Converts a TOML text to JSON. Reads the text by the same grammar as scenarios.
 #[pyfunction]
 fn toml_json(text: &str) -> PyResult<String> {
     toml_as_json(text).map_err(PyValueError::new_err)
@@ -105,7 +105,7 @@ fn return_free_memory(py: Python<'_>) {
 }
 
 /// Makes the memory of large arrays return to the operating system when the arrays are freed. This
-/// setting affects the whole process, so the commands call this function, and the library does not.
+/// setting affects the whole process, so only the commands call this function, and not the library.
 #[pyfunction]
 fn keep_large_allocations_apart() {
     sys::keep_large_allocations_apart();

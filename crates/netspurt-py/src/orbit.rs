@@ -116,8 +116,8 @@ pub struct PyOrbitPath(OrbitPath);
 
 #[pymethods]
 impl PyOrbitPath {
-    /// Makes a path over `stations`. `margin_km` is the height of the atmosphere, which blocks legs
-    /// between stations in space.
+    /// Makes a path over `stations`. `margin_km` is the height of the atmosphere. The atmosphere
+    /// blocks legs between stations in space that pass through it.
     #[new]
     fn new(py: Python<'_>, stations: Vec<PyRef<'_, PyStation>>, margin_km: f64) -> PyResult<Self> {
         let stations = stations.iter().map(|station| station.0.clone()).collect();

@@ -40,7 +40,7 @@ pub struct PyReplayed {
 /// object of the class `Estimator`, or another Python object. An estimator of the core starts in
 /// its initial state, and another Python object starts in its current state. `name` is the name in
 /// the results. `order` is by default the order of the recording. `clock` is the host's clock. If
-/// `told` is true, the replay passes timeouts to the algorithm, and not only samples.
+/// `told` is true, the algorithm gets timeouts in addition to samples.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(

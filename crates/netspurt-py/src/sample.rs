@@ -25,7 +25,7 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
 const SECONDS_MAX: f64 = 9e9;
 
 /// Converts seconds to a span; `None` if `seconds` is not a number from 0 to [`SECONDS_MAX`].
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "range is checked")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
         .contains(&seconds)

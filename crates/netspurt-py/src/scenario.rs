@@ -98,8 +98,8 @@ impl PyScenario {
         self.0.seed()
     }
 
-    /// The text of the scenario, with the values that were set afterwards. The values of the files
-    /// that its links and populations follow are in this text.
+    /// The text of the scenario, with the values that were set afterwards. This text contains the
+    /// values of the files that its links and populations follow.
     #[getter]
     fn text(&self) -> String {
         self.0.text()

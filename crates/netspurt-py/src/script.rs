@@ -116,7 +116,7 @@ impl Played {
         self.0.is_ok()
     }
 
-    /// Whether the connection supports all that the script used up to its end or its failure.
+    /// Whether the connection supports everything that the script used before it ended or failed.
     #[getter]
     fn supported(&self) -> bool {
         self.failure().is_none_or(|failure| failure.kind != FailureKind::NotSupported)

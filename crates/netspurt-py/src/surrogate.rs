@@ -11,14 +11,12 @@ use pyo3::prelude::*;
 use crate::delays::PyDelays;
 
 /// Makes a recording that has the statistics of a row in a printed table. `mean_ns` is the mean
-/// delay, and `cov` the standard deviation of the delays divided by their mean. `lengths` has one,
-/// two or four numbers. One number is the length of all probes. With two numbers, each length is
-/// drawn from 0 to the second number, and a length below the first number is replaced by the first
-/// number. Four numbers describe two series of probes that alternate: for each series, the length
-/// of its probes and the number of its probes. `line` has pairs: a length in octets, and the delay
-/// in nanoseconds of a probe with this length. `burst` is the number of consecutive losses. If
-/// `burst` is 0 or 1, losses are independent. `glitches` is the number of series of long delays
-/// that are added. This number has an effect only if `structure` is `glitches`.
+/// delay, and `cov` is the standard deviation of the delays divided by their mean. `lengths` is a
+/// rule for the lengths of the probes, and the numbers of the rule (see `lengths_of`). `line` has
+/// pairs: a length in octets, and the delay in nanoseconds of a probe with this length. `burst` is
+/// the number of consecutive losses. If `burst` is 0 or 1, losses are independent. `glitches` is
+/// the number of series of long delays that are added. This number has an effect only if
+/// `structure` is `glitches`.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]
@@ -62,7 +60,11 @@ fn refused(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Returns the rule of lengths with this name and these numbers.
+/// Returns the rule of lengths with this name and these numbers. `same` has one number: the length
+/// of all probes. `uniform` has two numbers: each length is drawn between them. `clamped` also has
+/// two numbers: each length is drawn from 0 to the second number, and a length below the first
+/// number is replaced by the first number. `runs` has four numbers, for two series of probes that
+/// alternate: for each series, the length and the number of its probes.
 fn lengths_of(rule: &str, numbers: &[u32]) -> PyResult<Lengths> {
     match (rule, numbers) {
         ("same", &[octets]) => Ok(Lengths::Same(octets)),

@@ -3,7 +3,7 @@
 //! checkout.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names the checkout. The list
-//! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.
+//! `packetdrill/scripts.txt` says for each script whether it passes, fails or is refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ enum ClockKind {
     Linux { jiffy: Duration, phase: Duration },
 }
 
-/// A text that does not name a clock.
+/// The error for a text that does not name a clock.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -93,9 +93,9 @@ impl Clock {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
 
-    /// Returns this clock with other measurements: each is rounded to the nearest tick, and does
-    /// not depend on the phase. ns-2.35 rounds timestamps in this way. The timers of the returned
-    /// clock fire exactly. A clock that does not tick is returned unchanged.
+    /// Returns this clock, but each measurement is rounded to the nearest tick and does not depend
+    /// on the phase. ns-2.35 rounds timestamps in this way. The timers of the returned clock fire
+    /// exactly. A clock that does not tick is returned unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
@@ -111,8 +111,8 @@ impl Clock {
     /// When the run starts, the time `phase` has passed since the count of jiffies began at 0.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
-    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders of
-    /// this count divided by 8, 64 and so on.
+    /// count of jiffies. The instant at which a timer fires therefore depends on the remainders
+    /// that this count leaves when it is divided by 8, by 64 and so on.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_rounds_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
+    fn rounding_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
         let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
         assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(20)), ms(20));
@@ -367,7 +367,7 @@ mod tests {
     /// buckets of one jiffy. Level 1 holds delays below 504 jiffies, in buckets of 8 jiffies. Level
     /// 2 holds delays below 4032 jiffies, in buckets of 64 jiffies.
     #[test]
-    fn the_wheel_runs_a_timer_in_the_bucket_after_its_own() {
+    fn the_wheel_runs_a_timer_in_the_bucket_after_the_bucket_in_which_it_is_due() {
         assert_eq!(wheel(1000, 0), 1001);
         assert_eq!(wheel(1000, 51), 1052);
         assert_eq!(wheel(1000, 62), 1063);
@@ -409,7 +409,7 @@ mod tests {
     /// fires at the beginning of a jiffy, and a timer of level 1 at the beginning of a bucket. So
     /// each later gap has only one possible value.
     #[test]
-    fn the_wheel_gives_the_gaps_measured_on_linux() {
+    fn the_wheel_gives_the_gaps_that_were_measured_on_linux() {
         let (mut seen_208, mut seen_420) = (false, false);
         for jiffies in 0..512 {
             for start in (0..4000).step_by(500).map(Duration::from_micros) {

@@ -18,10 +18,11 @@ use super::spec::Spec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,
-    /// A hash of the resolved scenario, in which every default is written out: the first 16 octets
-    /// of its SHA-256, in hexadecimal. The hash leaves out the seed, because a combination can be
-    /// run with any seed. It also leaves out some parts of the scenario that change no result: the
-    /// sweep, and the keys `tables`, `shadows`, `capture` and `rows` of `record`.
+    /// A hash of the resolved scenario: the first 16 octets of its SHA-256, in hexadecimal. In a
+    /// resolved scenario, every default is written out. The hash leaves out the seed, because a
+    /// combination can be run with any seed. It also leaves out some parts of the scenario that
+    /// change no result: the sweep, and the keys `tables`, `shadows`, `capture` and `rows` of
+    /// `record`.
     pub fingerprint: String,
 }
 

@@ -21,8 +21,8 @@ pub struct EchoProbesSpec {
     pub from: String,
     /// The node that answers.
     pub to: String,
-    /// The lengths of the packets, including IP and ICMP headers (28 B). A list has lengths that
-    /// are used in turn; a range has a rule.
+    /// The lengths of the packets, including IP and ICMP headers (28 B). The lengths of a list are
+    /// used in turn. For a range, `rule` sets the order of the lengths.
     pub lengths: ListOr<ByteCount, LengthRange>,
     /// The number of requests.
     pub count: Requests,

@@ -132,7 +132,7 @@ pub(super) fn start(
     Ok(Time::ZERO + start + fraction_of(spec.spread, share))
 }
 
-/// Returns the fraction `share` of `span`. The fraction is below one.
+/// Returns the fraction `share` of `span`; `share` is from 0 to less than 1.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,7 +1,7 @@
 //! Converts plain data, such as the data of a scenario, to TOML and back.
 //!
 //! The crate `toml` has several serializers and deserializers. The compiler had to compile each of
-//! them for each type of a scenario, which took half of the compile time of this crate. Here a
+//! them for each type of a scenario. This took half of the compile time of this crate. Here a
 //! single reader and a single writer handle all data. The reader knows the place of each value.
 
 use core::fmt::{self, Display};

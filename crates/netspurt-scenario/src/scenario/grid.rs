@@ -32,8 +32,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid of `document`; `None` if it has no `[sweep]`. [`plan`] must accept `spec`. Checks
-    /// the first [`CHECKED`] values of each axis: each value alone must be valid at its path.
-    /// Whether the values of a case fit together is checked later, when the case runs.
+    /// the first [`CHECKED`] values of each axis: each value alone must be valid at its path. The
+    /// values of a case are checked together only later, when the case runs.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -206,7 +206,7 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
         if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
             continue;
         }
-        // The whole document is read with the setting, for a good error message.
+        // To get a good error message, the whole document is read again with the setting.
         let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, mistake)) = is_valid_alone(&with_setting) else { continue };
         let place = if path { &setting.place } else { &point.place };

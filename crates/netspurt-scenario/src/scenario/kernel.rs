@@ -39,7 +39,7 @@ impl KernelRole {
     }
 }
 
-/// The configuration of the kernel's TCP, which has the role `part` in the flow `name`.
+/// The configuration of the kernel's TCP in the flow `name`, where it has the role `part`.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,

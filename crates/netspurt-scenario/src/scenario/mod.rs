@@ -76,7 +76,7 @@ pub fn schema() -> serde_json::Value {
     schema_for!(Spec).to_value()
 }
 
-/// The values of a TOML text as JSON, by the grammar that scenarios have (TOML 1.1).
+/// Converts a TOML text to JSON. Reads the text by the same grammar as scenarios (TOML 1.1).
 ///
 /// ```
 /// use netspurt_scenario::scenario::toml_as_json;

@@ -260,9 +260,9 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
 /// segment ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// The rate of arrivals, in connections per second, at which the connections use, on average, the
-/// share of a link's rate that `load` gives. The load consists of the payload, a header for each
-/// segment, and the segments without data. Retransmissions are not counted.
+/// The rate of arrivals, in connections per second, that `load` requires. At this rate, the
+/// connections use on average the given share of the link's rate. The load consists of the payload,
+/// a header for each segment, and the segments without data. Retransmissions are not counted.
 fn rate_of_load(
     name: &str,
     load: &LoadSpec,

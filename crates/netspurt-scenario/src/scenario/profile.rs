@@ -36,7 +36,7 @@ impl Words for Profile {
         (
             Self::Ns2,
             "ns-2",
-            "the one-way senders of ns-2.35, which count packets, with a handshake only if `handshake` is set; the RTO is computed in ticks",
+            "the one-way senders of ns-2.35: they count packets, make a handshake only if `handshake` is set, and compute the RTO in ticks",
         ),
         (
             Self::Reno1998,

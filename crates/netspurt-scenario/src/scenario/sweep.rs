@@ -125,9 +125,9 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// Only a live run (in real time) can use the kernel's TCP. This is the error to report if a case
-    /// uses it and the sweep is not run live. `None` if no such case is known. The error names the place that asks for the kernel's TCP. An
-    /// `endpoint` in the file is not checked if every point of an axis replaces it.
+    /// The error to report if a case uses the kernel's TCP and the sweep is not run live (in real
+    /// time). `None` if no such case is known. The error names the place that asks for the kernel's
+    /// TCP. An `endpoint` in the file is not checked if every point of an axis replaces it.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

@@ -48,7 +48,7 @@ pub(super) enum TreeNode<'a> {
 /// An entry of a table or of a list.
 struct Child<'a> {
     step: String,
-    /// The place of the entry's key. For an entry of a list, the place of the entry itself.
+    /// The place of the entry's key or, in a list, of the entry itself.
     key: Option<Range<usize>>,
     span: Option<Range<usize>>,
     /// Whether the entry is a value, and not a table with a header of its own.
@@ -120,7 +120,7 @@ fn are_entries(children: &[Child<'_>]) -> bool {
 pub(super) struct Found {
     /// The path to the entry that was found.
     pub(super) path: Vec<String>,
-    /// The place of the entry's key. For an entry of a list, the place of the entry itself.
+    /// The place of the entry's key or, in a list, of the entry itself.
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,

@@ -57,7 +57,8 @@ impl<'a> Arguments<'a> {
         if wanted.contains(&self.all.len()) {
             return Ok(());
         }
-        let message = format!("`{}` does not take {} arguments", self.name, self.all.len());
+        let message =
+            format!("the number of arguments of `{}` cannot be {}", self.name, self.all.len());
         Err(Mistake::new(self.span.clone(), message).fix(format!("write it as in `{form}`")))
     }
 

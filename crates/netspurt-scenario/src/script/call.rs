@@ -318,8 +318,8 @@ pub enum SocketOption {
 }
 
 impl SocketOption {
-    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, and the names of
-    /// `SOL_IP` start with `IP_`.
+    /// Each option with its name. The names of the options of the level `SOL_SOCKET` start with
+    /// `SO_`, and the names of the options of the level `SOL_IP` start with `IP_`.
     pub(super) const ALL: [(&'static str, SocketOption); 31] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),

@@ -319,7 +319,8 @@ fn result(cursor: &mut Cursor<'_>, dialect: ScriptDialect) -> Result<Expected, M
         let mistake = Mistake::new(start..start + 2, "the result -1 needs the name of an error");
         return Err(mistake.fix("write the name after the result, as in `-1 EAGAIN`"));
     }
-    // Steps over a note for people, which says what the error means or which flags the value has.
+    // Steps over a note for people. The note says what the error means or which flags the value
+    // has.
     if cursor.take_mark("(")? {
         cursor.take_while(|c| c != ')' && c != '\n');
         cursor.expect(")", "end the note in parentheses with `)`")?;

@@ -20,7 +20,7 @@ enum Limit {
     Idle,
     /// Only the network limits the sender.
     Busy,
-    /// cwnd has room for the next segment, but the peer's window has not.
+    /// cwnd has room for the next segment, but the peer's window has no room for it.
     PeerWindow,
     /// A call waits for room in the send buffer, all written data is sent, and cwnd has room.
     SendBuffer,
@@ -44,7 +44,7 @@ pub(super) struct HostClocks {
     data_sent: Time,
     /// When an ACK last arrived.
     ack_received: Time,
-    /// The sequence number on the wire after the newest octet that was sent.
+    /// The sequence number, as on the wire, that follows the newest sent octet.
     newest: Option<u32>,
     /// When the first retransmission since the last ACK of new octets was sent.
     repeats_since: Option<Time>,
@@ -139,7 +139,8 @@ impl HostClocks {
         self.limit = limit(info, send);
     }
 
-    /// Returns when the last segment of the peer arrived (`keepalive_time_elapsed`).
+    /// Returns the instant at which the last segment of the peer arrived
+    /// (`keepalive_time_elapsed`).
     pub(super) fn quiet_since(&self) -> Time {
         self.data_received.max(self.ack_received)
     }
@@ -152,7 +153,7 @@ impl HostClocks {
         self.user_timeout
     }
 
-    /// Returns when the connection is given up because the peer does not answer.
+    /// Returns the instant at which the connection is given up because the peer does not answer.
     pub(super) fn gives_up_at(&self) -> Option<Time> {
         Some(self.repeats_since? + self.user_timeout?)
     }

@@ -16,8 +16,8 @@ use netspurt::units::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
     /// Our own dialect. An offset, as in `+0.1`, counts from the instant that the script gives for
-    /// the previous event. If the script gives this event a range (`0.1~0.2`), a start and an end
-    /// (`0.1...0.2`), or `*`, the offset counts from the instant at which the previous event
+    /// the previous event. If the script gives the previous event a range (`0.1~0.2`), a start and
+    /// an end (`0.1...0.2`), or `*`, the offset counts from the instant at which that event
     /// happened. Each packet is compared with one line. Every packet that is sent before the end
     /// must be in the script.
     #[default]

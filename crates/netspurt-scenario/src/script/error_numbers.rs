@@ -1,4 +1,4 @@
-//! Linux's numeric values of errors, which the socket option `SO_ERROR` returns.
+//! Linux's numbers of errors. The socket option `SO_ERROR` returns these numbers.
 
 /// The errors by name.
 pub(super) const ERROR_NUMBERS: [(&str, i64); 9] = [

@@ -11,7 +11,7 @@ use super::notice::NoticeKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WaitingNotice {
     pub(super) kind: NoticeKind,
-    /// When the event that the notice reports happened.
+    /// The instant of the event that the notice reports.
     pub(super) at: Time,
     /// Whether the notice carries the packet that it reports.
     pub(super) has_packet: bool,

@@ -10,11 +10,11 @@ use super::error::Mistake;
 
 /// When an event happens or may happen.
 ///
-/// In our own dialect, an offset, as in `+0.1`, counts from the instant that the previous event
-/// names. If the previous event names a range, or `*` for any time, the offset counts from the
-/// instant at which that event happened. In packetdrill's dialect, an offset always counts from the
-/// instant at which the previous event happened. A call with a start and an end counts as happening
-/// at its start.
+/// In our own dialect, an offset, as in `+0.1`, counts from the instant that the script gives for
+/// the previous event. If the script gives the previous event a range, or `*` for any time, the
+/// offset counts from the instant at which that event happened. In packetdrill's dialect, an offset
+/// always counts from the instant at which the previous event happened. A call with a start and an
+/// end counts as happening at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `*`: at any time.

@@ -137,8 +137,8 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option of the host whose value is a number. Returns `None` for any other option. For
-    /// some options, also returns `None` if the number is out of range.
+    /// Sets a numeric option of the host. Returns `None` for any other option. For some options,
+    /// also returns `None` if the number is out of range.
     fn set_number(&mut self, now: Time, option: SocketOption, number: i64) -> Option<CallResult> {
         let valid = match option {
             SocketOption::KeepAlive

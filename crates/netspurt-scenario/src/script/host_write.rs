@@ -130,10 +130,10 @@ impl Writing<'_> {
     }
 
     /// Passes a part of a call to the connection. A part is the last part if it ends the call, or
-    /// if the send buffer accepts no more. The end of the last part gets PSH, unless this part ends
-    /// a call with `MSG_MORE`, which says that more data follows. The end of any part gets PSH if
-    /// the send buffer says so (`PartTaken::pushed`). If a part does not end the call, its end also
-    /// gets PSH if the part's chunk has too many fragments for more octets (`is_chunk_full`).
+    /// if the send buffer accepts no more. The end of the last part gets PSH, except if this part
+    /// ends a call with `MSG_MORE` (more data follows). The end of any part gets PSH if the send
+    /// buffer says so (`PartTaken::pushed`). If a part does not end the call, its end also gets PSH
+    /// if the part's chunk has too many fragments for more octets (`is_chunk_full`).
     ///
     /// After the last part, or after a part with a forced PSH (`PartTaken::forced`), all data may
     /// leave. After any other part, one packet may leave if the part fills the first chunk with

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_data_and_arrivals_delay_probes() {
+    fn outstanding_data_and_arriving_segments_delay_keep_alive_probes() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep =
             KeepAlive { is_on: true, idle: Duration::from_secs(10), ..KeepAlive::default() };

@@ -46,7 +46,7 @@ fn the_level_sol_ip_and_the_type_ip_recverr_each_have_a_second_name() {
 }
 
 #[test]
-fn the_error_for_an_unsupported_control_message_gives_its_place() {
+fn an_unsupported_control_message_is_reported_with_its_place() {
     let ee = "{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY}";
     let long = format!("{{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR, cmsg_data={ee}}}");
     for (control, message) in [
@@ -116,7 +116,7 @@ fn an_exclusive_watch_can_neither_be_modified_nor_be_one_shot() {
 }
 
 #[test]
-fn a_one_shot_watch_reports_an_error_once_until_it_is_modified() {
+fn a_one_shot_watch_reports_one_error_and_then_nothing_until_it_is_modified() {
     play(&format!(
         "+0 epoll_create(1) = 4
 +0 epoll_ctl(4, EPOLL_CTL_ADD, 3, {{events=EPOLLIN|EPOLLONESHOT, fd=3}}) = 0

@@ -116,8 +116,10 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Mistake> {
     cursor.expect(")", fix)?;
     if seq.wrapping_add(len.into()) != end {
         let right = seq.wrapping_add(len.into());
-        let mistake =
-            Mistake::new(start..cursor.at(), format!("{len} bytes from {seq} end at {right}"));
+        let mistake = Mistake::new(
+            start..cursor.at(),
+            format!("a packet of {len} bytes that begins at {seq} ends at {right}"),
+        );
         return Err(
             mistake.fix(format!("write `{seq}:{right}({len})`; SYN and FIN do not count here"))
         );

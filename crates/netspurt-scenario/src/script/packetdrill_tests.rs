@@ -101,7 +101,7 @@ fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
 }
 
 #[test]
-fn an_offset_counts_from_the_actual_instant_of_the_last_event() {
+fn an_offset_counts_from_the_actual_instant_of_the_previous_event() {
     // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -184,7 +184,7 @@ fn the_sysctl_tcp_rmem_turns_on_autotuning_only_if_the_buffer_counts_memory() {
 }
 
 #[test]
-fn the_sysctl_tcp_recovery_turns_off_rack_in_rfc_2026_but_not_in_linux_6() {
+fn the_sysctl_tcp_recovery_turns_rack_off_in_the_profile_rfc_2026_but_not_in_linux_6() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -240,7 +240,7 @@ fn a_refusal_names_fast_open_and_not_a_command_in_an_earlier_line() {
 }
 
 #[test]
-fn a_script_that_names_an_unsupported_mechanism_outside_of_comments_is_refused() {
+fn a_script_is_refused_if_it_names_an_unsupported_mechanism_outside_of_comments() {
     for text in [
         "// MSG_FASTOPEN is not used\n0 close(3) = 0",
         "# MSG_FASTOPEN is not used\n0 close(3) = 0",
@@ -430,7 +430,7 @@ fn the_host_answers_data_for_a_closed_socket_with_an_rst() {
 }
 
 #[test]
-fn variables_keep_their_values_and_print_shows_them() {
+fn variables_keep_their_values_and_the_statement_print_shows_them() {
     let story = passes(
         "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
 +0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",
@@ -551,7 +551,7 @@ fn a_file_that_the_command_dd_made_is_sent_up_to_its_end() {
 }
 
 #[test]
-fn an_arriving_packet_longer_than_the_scripts_mss_counts_as_merged_segments() {
+fn an_arriving_packet_counts_as_merged_segments_if_it_is_longer_than_the_scripts_mss() {
     passes(&format!(
         "--mss=1000\n{}",
         open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")

@@ -25,8 +25,8 @@ impl Readiness {
     pub const ERROR: Self = Self(0x8);
     /// Both directions are closed, or the connection is over.
     pub const HANG_UP: Self = Self(0x10);
-    /// The peer has closed its direction, the socket has shut down reading, or the connection is
-    /// over.
+    /// The peer has closed its direction, the socket was shut down for reading, or the connection
+    /// is over.
     pub const PEER_CLOSED: Self = Self(0x2000);
     /// `EPOLLEXCLUSIVE`: an event may wake only some of the epolls that watch a socket.
     pub const EXCLUSIVE: Self = Self(1 << 28);

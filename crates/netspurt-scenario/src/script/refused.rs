@@ -34,7 +34,7 @@ const TIMESTAMPING: &str = "the timestamping of arrivals";
 /// Refuses a script that has a word of the list [`WORDS`] outside its comments.
 ///
 /// The parser makes this check first. A script that uses an unsupported mechanism may have other
-/// unknown parts, which belong to this mechanism. Without the check, the error could name one of
+/// unknown parts that belong to this mechanism. Without the check, the error could name one of
 /// these parts instead of the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     let mut cursor = Cursor::new(source);

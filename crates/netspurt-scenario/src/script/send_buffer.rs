@@ -203,8 +203,8 @@ impl SendBuffer {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether the buffer reports that it is writable. It does so under two conditions: at least a
-    /// third of the buffer is free, and the unsent bytes are fewer than half of their maximum
+    /// Whether the buffer reports that it is writable. Two conditions must hold: at least a third
+    /// of the buffer is free, and the unsent bytes are fewer than half of their maximum
     /// (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_starts_only_while_fewer_bytes_than_the_limit_are_unsent() {
+    fn a_chunk_starts_only_while_the_unsent_bytes_are_below_the_limit() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_so_sndbuf_sets_a_fixed_size_of_twice_its_value_and_at_least_4608_bytes() {
+    fn the_option_so_sndbuf_fixes_the_size_at_twice_its_value_but_at_least_4608_bytes() {
         let mut buffer = SendBuffer::new(16_384, 4 << 20);
         buffer.open(&at_start());
         assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));

@@ -12,8 +12,8 @@ pub(super) struct ShellCommand {
     pub(super) span: Range<usize>,
 }
 
-/// The commands in `text`. Comments are left out; `;`, `&`, `&&`, `|`, `||` and the end of a line
-/// end a command.
+/// The commands in `text`. Comments are left out. A command ends at `;`, `&`, `&&`, `|`, `||` or
+/// the end of a line.
 pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     let mut reader = WordReader {
         text,

@@ -40,11 +40,11 @@ impl SocketErrors {
         })
     }
 
-    /// Returns the number for `SO_ERROR`. This is the number of the error that ended the
-    /// connection, or otherwise the number of the error that ICMP reported (`sk_getsockopt`). Each
-    /// of these two errors is returned once. After a timeout, both errors may have the same number.
-    /// An error that ICMP reported may end a handshake. It is then also the error that ended the
-    /// connection, and is returned only once. Without an error, the number is 0.
+    /// Returns the number for `SO_ERROR`. If an error ended the connection, this is the number of
+    /// that error. Otherwise it is the number of the error that ICMP reported (`sk_getsockopt`).
+    /// Each of these two errors is returned once. After a timeout, both errors may have the same
+    /// number. An error that ICMP reported may end a handshake. It is then also the error that
+    /// ended the connection, and is returned only once. Without an error, the number is 0.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {
             let soft = self.reported.take();

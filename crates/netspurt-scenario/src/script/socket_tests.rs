@@ -34,7 +34,7 @@ fn keep_alive_settings_begin_with_the_values_of_linux_and_can_be_changed() {
 }
 
 #[test]
-fn a_connection_waits_60_seconds_for_the_fin_of_its_peer_after_a_close() {
+fn after_a_close_a_connection_waits_60_seconds_for_the_fin_of_its_peer() {
     // A timer of 60 s may fire 2 s late (Linux's timer wheel).
     let closed = "+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n+.1 < . 1:1(0) ack 2 win 65535\n";
     passes(&format!("{closed}+59.9 < F. 1:1(0) ack 2 win 65535\n+0 > . 2:2(0) ack 2"));
@@ -60,15 +60,15 @@ fn a_syn_with_a_later_number_replaces_a_connection_in_time_wait() {
 +.1 < . 1001:1001(0) ack 65540 win 65535
 +0 accept(3, ..., ...) = 5
 ";
-    // The new connection's first number is 2^16 + 1 beyond the last number of the old connection
-    // (`tcp_timewait_state_process`).
+    // The first sequence number of the new connection is 2^16 + 1 above the last sequence number of
+    // the old connection (`tcp_timewait_state_process`).
     let script = Script::parse("s.pkt", script).unwrap_or_else(|error| panic!("{error}"));
     let played = run(&script, &mut script.host(None, &[]).unwrap());
     played.unwrap_or_else(|report| panic!("{report}"));
 }
 
 #[test]
-fn two_ends_that_close_at_the_same_time_pass_through_the_state_closing() {
+fn if_both_ends_close_at_the_same_time_both_pass_through_the_state_closing() {
     passes(
         "+0 close(4) = 0
 +0 > F. 1:1(0) ack 1

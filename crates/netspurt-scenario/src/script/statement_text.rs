@@ -155,8 +155,10 @@ impl StatementReader<'_, '_> {
             return Err(mistake.fix("write `%d` for each value, and no other `%`"));
         }
         if placeholders != values.len() {
-            let message =
-                format!("this text has {placeholders} `%d`, but {} values follow", values.len());
+            let message = format!(
+                "this text has {placeholders} `%d`, but the number of values is {}",
+                values.len()
+            );
             return Err(Mistake::new(span, message).fix("write one `%d` for each value"));
         }
         Ok(AssertionMessage::Formatted { text, values })

@@ -33,8 +33,8 @@ pub trait Subject {
     /// Returns the result of the blocking call; `None` while the call still blocks.
     fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
-    /// Receives a segment with sequence numbers as on the wire. The segment's ids of the flow and
-    /// of the transmission are not set.
+    /// Receives a segment with sequence numbers as on the wire. In the segment, the ids of the flow
+    /// and of the transmission are not set.
     fn inject(&mut self, now: Time, segment: &Segment);
 
     /// Receives the message that a packet did not arrive. The message has the sequence number of

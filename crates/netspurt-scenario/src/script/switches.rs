@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_an_outside_change_shows_the_script_and_the_change() {
+    fn if_a_change_from_outside_is_wrong_the_error_shows_the_script_and_the_change() {
         let message = mistake("--set=tlp=true", &[("tpl", "false")]);
         assert!(message.starts_with("unknown key `tpl`"), "{message}");
         assert!(message.contains("--> a.pkt with tpl = false"), "{message}");

@@ -167,7 +167,7 @@ fn an_instant_may_differ_by_the_tolerance_and_no_more() {
 }
 
 #[test]
-fn an_offset_after_a_time_range_counts_from_the_packets_instant() {
+fn after_a_time_range_an_offset_counts_from_the_instant_of_the_packet() {
     let two = || server([(ms(350), data(1, 1000)), (ms(450), data(1001, 1000))]);
     for first in ["+0.2~+0.3", "0.3~0.4", "*"] {
         let script =

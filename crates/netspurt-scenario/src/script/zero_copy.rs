@@ -6,7 +6,7 @@
 //! (`sk_buff`). When a call begins, some octets of the last chunk may be unsent, and the last
 //! octets of this chunk may belong to the previous call. If both are true, both calls are completed
 //! together (`msg_zerocopy_realloc` in Linux). The limit is `TOGETHER_BYTES`: calls that have more
-//! octets in sum are not completed together. The buffers of calls are free when all chunks with
+//! octets in total are not completed together. The buffers of calls are free when all chunks with
 //! octets of these calls are acknowledged. The last of these chunks may also have octets of other
 //! writes. Offsets count written octets from 0.
 
@@ -96,8 +96,8 @@ impl ZeroCopyCalls {
     }
 
     /// Whether the last chunk accepts no more octets, because it has its maximum number of
-    /// fragments. If its last fragment has copied octets, more copied octets may still join this
-    /// fragment. `zero_copy` is true if the next octets are not copied.
+    /// fragments. If the octets of its last fragment were copied, more copied octets may still join
+    /// this fragment. `zero_copy` is true if the next octets are not copied.
     pub(super) fn is_chunk_full(&self, zero_copy: bool) -> bool {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }

@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_by_cause_are_named_after_the_causes_in_their_order() {
+    fn measures_by_cause_have_the_names_and_the_order_of_the_causes() {
         let names: Vec<&str> = MEASURES[BEFORE_CAUSES..].iter().map(|this| this.name).collect();
         let of = |kind: &str| {
             let named = |cause: &Cause| format!("{kind}_{}", cause.name().replace('-', "_"));
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_time_counts_as_longer_than_all_others() {
+    fn a_missing_time_counts_as_longer_than_all_known_times() {
         let mut spans = vec![Some(2.0); 8];
         spans.extend([None, None]);
         assert_eq!(quantile(&spans, (1, 2)), Some(2.0));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_one_nth_if_one_of_n_flows_has_everything() {
+    fn the_fairness_of_n_flows_is_1_divided_by_n_if_only_one_flow_sends() {
         assert_eq!(fairness(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(fairness(&[0.0]), None);

@@ -343,7 +343,7 @@ fn the_table_of_a_sweep_has_the_drawn_values_and_the_results_of_its_scenarios() 
 /// The test uses a simulated run in place of a live run. The tables of the run are written and read
 /// back, like the tables of a live run.
 #[test]
-fn a_live_case_has_all_measures_except_events_and_undone() {
+fn a_live_case_has_all_measures_except_the_measures_events_and_undone() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

@@ -33,7 +33,8 @@ fn floors(text: &str, name: &str) -> Floors {
     floors
 }
 
-/// The rooms that are described in the table after the table of floors that is called `name`.
+/// The rooms that have a description. The descriptions are in the table after the table of floors
+/// that is called `name`.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
     let (_, rest) = table_of_floors(text, name).split_once("```").expect("the table ends");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));
@@ -121,7 +122,7 @@ fn rooms_import_only_rooms_of_lower_floors() {
 }
 
 #[test]
-fn the_rooms_with_a_floor_are_the_rooms_with_a_description() {
+fn a_room_has_a_floor_if_and_only_if_it_has_a_description() {
     let text = text_of("ARCHITECTURE.md");
     for name in ["core", "drill", "files", "live", "python", "scenario"] {
         assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");

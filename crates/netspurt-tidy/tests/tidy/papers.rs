@@ -48,7 +48,7 @@ fn papers_have_no_code_and_no_code_names_a_claim() {
 }
 
 #[test]
-fn the_id_of_a_claim_is_found_and_code_among_data_is_found() {
+fn the_check_finds_ids_of_claims_and_code_among_data() {
     let (key, keys) = ("rfc2416", ["rfc2416".to_owned()]);
     assert_eq!(claim_ids(&format!("say \"{key}.spy\" and {key}.toml"), &keys).len(), 1);
     assert!(is_code(Path::new("papers/a/run.toml/measure.py")) && is_code(Path::new("a/toml")));

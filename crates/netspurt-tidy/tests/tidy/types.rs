@@ -15,7 +15,8 @@ const MAX_METHODS: usize = 60;
 /// number of fields if none of its methods takes `self`.
 const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
 
-/// The macros that give a type two methods: one packs a value, one unpacks it.
+/// The macros that give a type two methods: one method packs a value, and the other method unpacks
+/// it.
 const PACKING: &[&str] = &["packed", "packed_value", "packed_variants"];
 
 /// The size of a type, from its definition and all its `impl` blocks.

@@ -36,7 +36,7 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// Makes the host at this end, which answers after the time `delay`.
+    /// Makes the host at this end. The host answers after the time `delay`.
     pub fn new(end: EndId, delay: Duration) -> Self {
         Self { end, delay, replies: VecDeque::new(), sent: 0 }
     }

@@ -38,7 +38,8 @@ impl EchoProbePlan {
 pub struct EchoProbe {
     /// When the request left.
     pub sent: Time,
-    /// The number of octets in the datagram, which is the same for the request and the reply.
+    /// The number of octets in the datagram. The request and the reply have the same number of
+    /// octets.
     pub size_bytes: u16,
     /// The round trip, or `None` if no reply came before the end of the give-up time.
     pub rtt: Option<Duration>,

@@ -131,8 +131,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// The sender has already undone this reduction in `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// The sender calls this when recovery, or the repair after a timeout, has ended, unless an
-    /// undo ended it. `window` has cwnd and ssthresh at that instant.
+    /// The sender calls this when a recovery, or the repair after a timeout, has ended without an
+    /// undo. `window` has cwnd and ssthresh at that instant.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }

@@ -158,9 +158,9 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts as lost each probe whose delay exceeds `limit`. The measurements of RFC 889 §2 had a
-    /// limit of half a minute. This method adds a note that gives the number of probes that it has
-    /// changed.
+    /// After this call, each probe whose delay exceeds `limit` counts as lost. The measurements of
+    /// RFC 889 §2 had a limit of half a minute. This method adds a note that gives the number of
+    /// probes that it has changed.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -190,7 +190,8 @@ impl Delays {
         self.probes.len() as u64 + self.untimed
     }
 
-    /// The number of probes that were answered, in time or late, with a recorded delay or without.
+    /// The number of probes that were answered, including late replies and replies without a
+    /// recorded delay.
     pub fn received(&self) -> u64 {
         self.sent() - self.lost()
     }

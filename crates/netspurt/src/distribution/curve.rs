@@ -25,7 +25,11 @@ impl QuantileCurve {
 
     /// Returns the piece at `x`, and the position of the knot at which the curve has the `value` of
     /// this piece.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 0 or more")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number of the knot is 0 or more"
+    )]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {
             return (Piece { value: self.knots[0], slope: self.slope_before }, self.first);

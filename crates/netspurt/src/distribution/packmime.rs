@@ -123,7 +123,11 @@ impl PackmimeReplies {
     }
 
     /// Draws the next size, in whole octets.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the length of a run is at least zero"
+    )]
     pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
         if self.left == 0 {
             self.downloads = !self.downloads;

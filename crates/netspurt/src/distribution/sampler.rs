@@ -83,19 +83,31 @@ impl Sampler {
     }
 
     /// Draws the next value as a size in whole octets, at least 1.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is limited")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the drawn value is limited"
+    )]
     pub fn octets(&mut self) -> u64 {
         self.draw().round().max(1.0) as u64
     }
 
     /// Draws the next value as a time.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is limited")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the drawn value is limited"
+    )]
     pub fn span(&mut self) -> Duration {
         Duration::from_nanos(self.draw().round() as u64)
     }
 
     /// Draws the next value as a count, at least 1.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is limited")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the drawn value is limited"
+    )]
     pub fn count(&mut self) -> u32 {
         self.draw().round().max(1.0) as u32
     }

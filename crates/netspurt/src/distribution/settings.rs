@@ -144,7 +144,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Writes the fix for an error message: to write the text as in `example`.
+/// Makes the fix for an error message. The fix says to write the text as in `example`.
 pub(super) fn as_in(example: &str) -> String {
     format!("write it as in `{example}`")
 }
@@ -177,7 +177,11 @@ pub(super) fn quantity(text: &str, unit: DistributionUnit) -> Result<f64, String
 const MOST_COUNT: f64 = 1e9;
 
 /// Writes a quantity that is given in its base unit, in a form that [`quantity`] reads.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and limited")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the value is whole and limited"
+)]
 pub(super) fn written(value: f64, unit: DistributionUnit) -> String {
     match unit {
         DistributionUnit::Octets => ByteCount(value as u64).to_string(),

@@ -1,4 +1,4 @@
-//! Fractional sum-difference processes: random values with a normal distribution, which depend on
+//! Fractional sum-difference processes: random values that have a normal distribution and depend on
 //! values long before them. PackMime's arrivals and request sizes use these processes.
 //!
 //! A value is √(1-θ)·s + √θ·n. Here n is white noise, and s is the sum of two successive values of

@@ -28,8 +28,8 @@ impl CapturedConnection {
     }
 
     /// Prepares for a packet of `side` that was captured at the instant `at`. Takes the
-    /// acknowledgments that have reached one of the two senders by then. Counts the time until the
-    /// last of these acknowledgments reached a sender as time spent.
+    /// acknowledgments that have reached one of the two senders by then. The time until the last of
+    /// these acknowledgments reached a sender counts as time spent.
     ///
     /// Even if all captured data is acknowledged, newer data may be on its way from the sender to
     /// the capture. The packet may carry this data. `until_reached` says whether data counts as on

@@ -63,11 +63,12 @@ impl CapturedDirection {
         *earlier = Vec::new();
     }
 
-    /// Makes the SYN `packet` the first octet of the direction, under two conditions. Its sequence
-    /// number is not the number of the first octet so far. And only octets of SYNs were sent before
-    /// this packet. Such a SYN comes in two cases. First, a packet of an earlier connection came
-    /// before the SYN-ACK. Second, a second SYN-ACK has another number than the first, because
-    /// another host sent it, or because the host keeps no state.
+    /// Makes the SYN `packet` the first octet of the direction, if its sequence number is not the
+    /// number of the first octet so far, and only octets of SYNs were sent before this packet. A
+    /// SYN that is only sent again does not become the first octet. A SYN with a new number comes
+    /// in two cases. In the first case, a packet of an earlier connection came before the SYN-ACK.
+    /// In the second case, a second SYN-ACK has another number than the first, because another host
+    /// sent it, or because the host keeps no state.
     pub fn number_from(&mut self, packet: &impl CapturedTcp) {
         let sequence = *self.octets.sequence();
         let (octet, first) = (sequence.octet(packet.seq()), sequence.first());
@@ -83,7 +84,8 @@ impl CapturedDirection {
     }
 
     /// Notes in the statistics whether the capture was taken beside the sender. The caller does
-    /// this before the statistics are packed, because then the round trips that show it are lost.
+    /// this before the statistics are packed, because packing loses the round trips that show the
+    /// place.
     pub fn note_place(&mut self) {
         self.statistics.first_flight.beside_sender |= self.sender.path.is_beside_sender();
     }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_sends_the_packets_of_a_side_is_this_side() {
+    fn a_host_is_the_side_whose_packets_it_sends() {
         let (at_from, at_to) =
             ([Vantage::Sender, Vantage::Receiver], [Vantage::Receiver, Vantage::Sender]);
         assert_eq!(seen(&[(From, Outbound, 64), (To, Inbound, 51)]), at_from);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_on_the_host_of_both_ends_was_taken_at_each_sender() {
+    fn if_both_ends_are_on_the_capturing_host_the_capture_was_taken_at_each_sender() {
         let mut host = CapturingHost::default();
         host.has_both_ends();
         assert!(host.is_shown());

@@ -433,8 +433,8 @@ impl CapturedConnection {
     }
 
     /// Handles a packet as a part of the direction in which it goes. Returns what the connection
-    /// waited for before the packet, if the packet shows this. `answers_syn` says that the packet
-    /// is a SYN-ACK that answers the other side's last SYN. So no timer sent it.
+    /// waited for before the packet, if the packet shows this. `answers_syn` says whether the
+    /// packet is a SYN-ACK that answers the other side's last SYN. No timer sends such a SYN-ACK.
     fn send(
         &mut self,
         side: Side,

@@ -23,9 +23,9 @@ use super::Sender;
 /// * Without identifications, a segment with data, a SYN or a FIN is a copy if no sender would send
 ///   it again so soon.
 /// * Copies are *frequent* if at least a third of all segments, including the copies, are copies.
-///   While copies are frequent, any such packet is a copy if it comes about as soon as the earlier
-///   copies came. By this rule alone, a packet never gets more copies than another packet had
-///   before.
+///   While copies are frequent, any such packet is a copy if it comes soon enough after its
+///   original, judged by the times of earlier copies. By this rule alone, a packet never gets more
+///   copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct CopyFinder {
     latest: [Latest; 2],

@@ -64,7 +64,7 @@ impl core::ops::Add for Disorder {
     }
 }
 
-/// What is known of a side from earlier packets, which [`DisorderWatch`] does not examine.
+/// What earlier packets showed about a side. [`DisorderWatch`] does not examine these packets.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownSide {
     /// Whether the capture is known to have been taken at this side.
@@ -112,8 +112,8 @@ impl LatestNumbers {
     /// Notes a segment with the octets from octet `from` on. Returns whether this segment was sent
     /// earlier than the previous segment, although it was captured later. There are three
     /// conditions. The previous segment was captured just before this one. All earlier segments
-    /// began at higher octets. And the IP identification is 0, or is lower than the identification
-    /// of the previous segment.
+    /// began at higher octets. The IP identification of this segment is 0, or is lower than the
+    /// identification of the previous segment.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {

@@ -1,8 +1,8 @@
 //! Turns the packets of a capture into explained connections.
 //!
 //! A *plain* segment ([`PlainSegment`]) is a segment in the middle of a connection without unusual
-//! options. A *transcript* ([`Transcript`]) is a copy of the captured packets, from which tables
-//! and plots are made.
+//! options. A *transcript* ([`Transcript`]) is a copy of the captured packets. Tables and plots are
+//! made from this copy.
 
 use std::collections::VecDeque;
 

@@ -33,8 +33,8 @@ pub fn settle(connections: &mut [PackedConnection]) {
     });
 }
 
-/// Calls `settle` with each retransmission and the host that sent it. If `settle` returns that it
-/// set the cause, the confidence of the cause follows the new rule.
+/// Calls `settle` with each retransmission and the host that sent it. If `settle` returns true, it
+/// has set the cause, and the confidence of the cause then follows the new rule.
 fn settle_each(
     connections: &mut [PackedConnection],
     settle: impl Fn(IpAddr, &mut ExplainedRetransmission) -> bool,

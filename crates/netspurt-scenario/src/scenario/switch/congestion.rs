@@ -286,9 +286,9 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named`, which replaces the algorithm `before`. Linux's CUBIC has no limit
-/// on the growth by one ACK. If Reno or Westwood replaces this CUBIC, the result also has no limit,
-/// and does not end slow start early.
+/// Adapts the algorithm `named` so that it can replace the algorithm `before`. Linux's CUBIC has no
+/// limit on the growth by one ACK. If Reno or Westwood replaces this CUBIC, the result also has no
+/// limit, and does not end slow start early.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);

@@ -106,7 +106,7 @@ impl Refusal {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// Returns the refusal, which then blames `key`, a key in the switch's table.
+    /// Returns the refusal, but with the blame on `key`, a key in the switch's table.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }

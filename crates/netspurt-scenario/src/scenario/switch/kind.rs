@@ -245,7 +245,7 @@ fn timer_schema() -> Schema {
 }
 
 /// Makes the JSON Schema for a text that names an algorithm from outside netspurt. The text is one
-/// of the words `offered`, or a file or a module and a name in it. Constants may follow.
+/// of the words `offered`, or a file or module with a name in it. Constants may follow.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {

@@ -99,8 +99,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.reports_overlaps",
         "With `dsack`: a segment may contain new octets and also octets that had already arrived \
-         behind a gap. The receiver reports the first range of octets that had already arrived as \
-         a duplicate (`tcp_ofo_queue`). Without the switch, it does not",
+         behind a gap. The first range of these earlier octets is then reported as a duplicate \
+         (`tcp_ofo_queue`). Without the switch, it is not reported",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(

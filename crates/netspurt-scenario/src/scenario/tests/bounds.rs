@@ -158,7 +158,7 @@ const WRONG: &[BoundCase] = &[
 ];
 
 #[test]
-fn the_error_for_a_value_beyond_its_bound_names_the_value_and_the_fix() {
+fn a_value_beyond_its_bound_is_reported_with_the_value_and_the_fix() {
     for [from, to, key, message, fix] in WRONG {
         let error = error_of(from, to);
         assert_eq!((error.key.as_str(), error.message.as_str()), (*key, *message), "{to}");
@@ -168,7 +168,7 @@ fn the_error_for_a_value_beyond_its_bound_names_the_value_and_the_fix() {
 }
 
 #[test]
-fn the_error_for_a_number_that_is_too_large_for_toml_shows_its_place() {
+fn if_a_number_is_too_large_for_toml_the_error_shows_its_place() {
     let shown = |value: &str| {
         let error = error_of("stop = \"10 s\"", &format!("stop = \"10 s\"\nseed = {value}"));
         error.to_string()
@@ -243,7 +243,7 @@ fn if_one_of_several_settings_is_wrong_the_error_names_only_this_setting() {
 }
 
 #[test]
-fn all_replies_of_a_flow_together_have_at_most_2_to_the_power_of_60_octets() {
+fn a_flow_is_refused_if_its_replies_have_more_than_2_to_the_60_octets() {
     let with = |reply: &str| {
         let app = format!("app = {{ reply = \"{reply}\", requests = 100000 }}\nsend = \"1 B\"");
         Scenario::parse("x.toml", &CHAIN.replace("send = \"20 segments\"", &app))

@@ -100,7 +100,7 @@ const MISTAKES: &[[&str; 3]] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_about_the_kernel_gives_the_fix() {
+fn each_mistake_about_the_kernel_is_reported_with_its_fix() {
     for [lines, says, fix] in MISTAKES {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
@@ -171,7 +171,7 @@ fn programs_run_at_the_outer_nodes_or_at_the_named_nodes() {
 }
 
 #[test]
-fn keys_of_a_scenario_for_programs_are_removed_before_values_are_set() {
+fn in_a_scenario_for_programs_keys_are_removed_before_values_are_set() {
     let wire =
         "stop = \"1 s\"\nlinks.w = { between = [\"a\", \"b\"], rate = \"1 Mbit/s\", slots = {} }";
     let handovers = [("links.w.handovers", "[{ at = \"500 ms\" }]")];

@@ -140,7 +140,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
 }
 
 #[test]
-fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
+fn a_mistake_in_a_followed_file_is_reported_with_that_file_and_its_line() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
     let bare = CHAIN.replace(", delay = \"150 ms\"", "");
     let head = "# a pass\n\n";
@@ -171,7 +171,7 @@ fn the_error_for_a_mistake_in_a_followed_file_names_that_file_and_its_line() {
 }
 
 #[test]
-fn a_file_that_a_setting_names_overrides_the_scenario_and_other_settings_override_the_file() {
+fn if_a_setting_names_a_file_the_file_overrides_the_scenario_but_not_the_other_settings() {
     let base = Scenario::parse("x.toml", CHAIN).unwrap();
     let files = || {
         let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
+fn an_unknown_key_is_reported_with_its_place_and_the_nearest_known_key() {
     let error = error_of("recovery =", "recovry =");
     assert_eq!(
         error.to_string(),
@@ -152,7 +152,7 @@ const MISTAKES_OF_MTU: &[MistakeCase] = &[
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_a_message_and_a_fix_and_a_place_and_a_key() {
+fn each_mistake_is_reported_with_a_message_and_a_fix_and_a_place_and_a_key() {
     for [from, to, message, fix] in [
         MISTAKES,
         MISTAKES_OF_SIZE,
@@ -210,7 +210,7 @@ fn an_empty_or_incomplete_file_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_error_for_a_value_set_from_outside_names_the_setting() {
+fn if_a_setting_is_wrong_the_error_names_this_setting() {
     let set = |path, value| chain().with(&[(path, value)]);
     let slower = set("links.modem.rate", "2400 bit/s").unwrap();
     assert!(slower.resolved().contains("2400 bit/s"));
@@ -231,7 +231,7 @@ fn refused(values: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_error_for_an_unknown_name_in_a_setting_shows_the_setting() {
+fn if_a_setting_has_an_unknown_name_the_error_shows_the_setting() {
     assert_eq!(
         refused(&[("flows.blk.tcp.recovery", "sack")]),
         "no flow `blk`\n   --> x.toml with flows.blk.tcp.recovery = sack\
@@ -246,7 +246,7 @@ fn the_error_for_an_unknown_name_in_a_setting_shows_the_setting() {
 }
 
 #[test]
-fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
+fn if_a_short_form_makes_a_link_the_error_names_the_key_to_set() {
     let message = refused(&[("links.bottleneck.delay", "1 s")]);
     assert!(message.starts_with("`[dumbbell]` makes the link `bottleneck`"), "{message}");
     assert!(message.ends_with("write `dumbbell.bottleneck.delay`"), "{message}");
@@ -270,7 +270,7 @@ fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
 }
 
 #[test]
-fn the_error_for_a_flow_that_starts_too_late_gives_its_time_and_the_cause() {
+fn if_a_flow_starts_too_late_the_error_gives_its_start_and_the_cause() {
     let message = refused(&[("flows.short.every", "4 s")]);
     assert!(message.starts_with("`short.1` would start at 6 s"), "{message}");
     assert!(message.contains("with flows.short.every = 4 s"), "{message}");
@@ -326,7 +326,7 @@ fn the_error_for_a_text_without_quotes_asks_for_quotes() {
 }
 
 #[test]
-fn the_error_for_a_switch_of_another_profile_or_algorithm_gives_the_reason() {
+fn if_a_switch_belongs_to_another_profile_or_algorithm_the_error_says_so() {
     let message = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
     let ns = message(&[("flows.x.tcp.tlp", "true")]);
     assert!(ns.starts_with("ns-2's senders have no `tlp`"), "{ns}");
@@ -341,7 +341,7 @@ fn the_error_for_a_switch_of_another_profile_or_algorithm_gives_the_reason() {
 }
 
 #[test]
-fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
+fn each_mistake_in_echo_probes_is_reported_with_the_key_and_the_fix() {
     let lengths = "[\"40 B\", \"256 B\"]";
     let cases = [
         (lengths, "[]", "`lengths` is empty", "at least one"),
@@ -537,7 +537,7 @@ fn captures_need_the_table_of_segments() {
 }
 
 #[test]
-fn a_packet_without_room_for_payload_after_the_timestamps_is_refused() {
+fn a_packet_is_refused_if_the_timestamps_leave_no_room_for_payload() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
     assert!(error.starts_with("a packet of 52 B has no room"), "{error}");

@@ -49,7 +49,7 @@ fn chain() -> Scenario {
 }
 
 #[test]
-fn the_resolved_text_of_a_scenario_gives_the_same_text_and_the_same_results() {
+fn reading_a_resolved_scenario_gives_the_same_text_and_the_same_results() {
     let text = chain().resolved();
     let again = Scenario::parse("resolved", &text).unwrap();
     assert_eq!(again.resolved(), text);
@@ -390,7 +390,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
 /// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s, the tail loss probe sends the
 /// eleventh segment, which is the last segment.
 #[test]
-fn cwnd_no_longer_limits_the_sender_when_a_probe_has_sent_the_last_octets() {
+fn cwnd_no_longer_limits_the_sender_when_a_tail_loss_probe_has_sent_the_last_octets() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let probed = scenario.with(&[
         ("links.l.rate", "unlimited"),
@@ -464,7 +464,7 @@ fn the_table_of_flows_reports_a_flow_that_gave_up() {
 }
 
 #[test]
-fn the_error_for_a_key_that_is_missing_at_the_top_shows_no_line() {
+fn if_a_key_is_missing_at_the_top_of_the_file_the_error_shows_no_line() {
     for first in ["title = \"x\"\n", "[record]\n"] {
         let error = Scenario::parse("x.toml", first).unwrap_err();
         let fix = "add `stop = ...` before the first table";

@@ -198,7 +198,7 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
 /// The load is four times what the link carries, so most connections are still open when the run
 /// ends.
 #[test]
-fn an_incomplete_connection_counts_as_longer_than_all_others() {
+fn an_incomplete_connection_counts_as_longer_than_all_complete_connections() {
     let results = results(&[
         ("populations.web.arrivals", "poisson"),
         ("populations.web.load", "{ share = 4.0, link = \"wire\" }"),
@@ -377,7 +377,7 @@ fn a_population_of_the_kernel_has_the_same_connections_as_a_simulated_population
 }
 
 #[test]
-fn the_error_for_each_mistake_in_a_population_names_the_key() {
+fn each_mistake_in_a_population_is_reported_with_its_key() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],

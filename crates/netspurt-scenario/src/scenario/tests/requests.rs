@@ -75,7 +75,7 @@ fn each_request_waits_for_the_reply_before_it() {
 /// With a pause, the connection is open before the first request, so the request's time does not
 /// include the handshake.
 #[test]
-fn the_first_request_after_a_pause_does_not_include_the_handshake() {
+fn after_a_pause_the_time_of_the_first_request_does_not_include_the_handshake() {
     let results = results(&[("flows.web.pause", "1 s")]);
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "t_ns")[0], 1020);
@@ -83,7 +83,7 @@ fn the_first_request_after_a_pause_does_not_include_the_handshake() {
 }
 
 #[test]
-fn the_first_octet_of_a_reply_of_several_rounds_arrives_before_the_last_octet() {
+fn if_a_reply_takes_several_rounds_its_first_octet_arrives_before_its_last_octet() {
     // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
     // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
@@ -181,7 +181,7 @@ fn captures_keep_128_octets_of_each_packet_or_the_number_that_the_scenario_sets(
 }
 
 #[test]
-fn the_error_for_each_mistake_about_requests_gives_the_fix() {
+fn each_mistake_about_requests_is_reported_with_its_fix() {
     for [from, to, says, fix] in [
         ["send    = \"200 B\"", "", "a request cannot be unlimited", "as in `send = \"200 B\"`"],
         ["\"1000 B\"", "\"0 B\"", "the reply is empty", "such as `20 kB`"],

@@ -90,7 +90,7 @@ fn each_slot_has_its_own_delay_that_drifts() {
 }
 
 #[test]
-fn delays_20_ms_apart_differ_on_average_by_the_difference_that_the_jitter_sets() {
+fn the_jitter_sets_the_mean_difference_of_delays_that_are_20_ms_apart() {
     let text = path("{ base = [\"60 ms\", \"60 ms\"], jitter = { difference = \"4 ms\" } }");
     let points = delays(&Scenario::parse("x", &text).unwrap());
     assert_eq!(points.len(), 120_000);
@@ -102,7 +102,7 @@ fn delays_20_ms_apart_differ_on_average_by_the_difference_that_the_jitter_sets()
 }
 
 #[test]
-fn a_link_that_follows_a_file_made_from_slots_behaves_like_the_link_with_the_slots() {
+fn slots_that_are_written_to_a_file_give_another_link_the_same_behaviour() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
@@ -127,7 +127,7 @@ fn a_link_that_follows_a_file_made_from_slots_behaves_like_the_link_with_the_slo
 }
 
 #[test]
-fn a_gap_with_probability_one_follows_every_boundary() {
+fn if_gaps_have_the_probability_one_a_gap_follows_every_boundary() {
     let dead = |slots: &str, seed: &str| {
         let scenario = Scenario::parse("x", &path(slots)).unwrap().with(&[("seed", seed)]).unwrap();
         let all = scenario.network().links[0].handovers.clone();
@@ -210,7 +210,7 @@ fn a_scenario_without_its_sweep_may_use_the_kernels_tcp() {
 }
 
 #[test]
-fn the_start_of_a_flow_may_be_random_and_depends_on_the_seed() {
+fn a_random_start_of_a_flow_depends_on_the_seed() {
     let text =
         path("{}").replace("send =", "count = 3\nevery = \"10 s\"\nspread = \"2 s\"\nsend =");
     let starts = |seed: &str| {

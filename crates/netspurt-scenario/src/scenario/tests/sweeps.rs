@@ -139,7 +139,7 @@ fn sweeps_with_different_values_or_names_have_different_fingerprints() {
 }
 
 #[test]
-fn a_random_axis_draws_one_value_for_each_seed_in_all_combinations() {
+fn with_the_same_seed_a_random_axis_draws_the_same_value_in_all_combinations() {
     let text = "seeds = 40\n\
          over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
          over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\

@@ -67,10 +67,10 @@ const MISTAKES: &[Case] = &[
     ("x", 1, 1, "expected a time, found `x`", "+0.1"),
     ("soon close(3) = 0", 1, 1, "expected a time, found `soon`", "+0.1"),
     ("0 socket(..., SOCK_STREAM, IPPROTO_UDP) = 3", 1, 28, "expected `IPPROTO_TCP`", "only TCP"),
-    ("0 sendto(3, ..., 1, 0, ..., ..., 0) = 1", 1, 3, "does not take 7 arguments", "sendto(4"),
-    ("0 poll([{fd=4, events=POLLIN}], 1) = 1", 1, 3, "does not take 2 arguments", "poll([{fd=4"),
-    ("0 epoll_wait(5, {fd=4}, 1, 0, 0) = 1", 1, 3, "does not take 5 arguments", "epoll_wait(5"),
-    ("0 fcntl(3, F_GETFL, 1) = 0", 1, 3, "does not take 3 arguments", "fcntl(3, F_GETFL)"),
+    ("0 sendto(3, ..., 1, 0, ..., ..., 0) = 1", 1, 3, "of `sendto` cannot be 7", "sendto(4"),
+    ("0 poll([{fd=4, events=POLLIN}], 1) = 1", 1, 3, "of `poll` cannot be 2", "poll([{fd=4"),
+    ("0 epoll_wait(5, {fd=4}, 1, 0, 0) = 1", 1, 3, "of `epoll_wait` cannot be 5", "epoll_wait(5"),
+    ("0 fcntl(3, F_GETFL, 1) = 0", 1, 3, "of `fcntl` cannot be 3", "fcntl(3, F_GETFL)"),
     ("0.0000000001 close(3) = 0", 1, 1, "more than nine decimals", "nine"),
     ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
     ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one of the two times", "both"),
@@ -81,7 +81,7 @@ const MISTAKES: &[Case] = &[
     ("0 < . 1:1(0) win 5 ack 1", 1, 20, "expected the end of the line", "one event"),
     ("0 < X 1:1(0)", 1, 5, "unknown flag `X`", "S F R"),
     ("0 < SS 1:1(0)", 1, 6, "the flag `S` is repeated", "once"),
-    ("0 > . 1:5(3)", 1, 7, "3 bytes from 1 end at 4", "`1:4(3)`"),
+    ("0 > . 1:5(3)", 1, 7, "a packet of 3 bytes that begins at 1 ends at 4", "`1:4(3)`"),
     ("0 > . 1:1(0) akc 3", 1, 14, "unknown field `akc`", "`ack`"),
     ("0 > S 0:0(0) ack 1", 1, 14, "needs the flag `.`", "add `.`"),
     ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` of Fast Open is not supported", "remove it"),
@@ -103,7 +103,7 @@ const MISTAKES: &[Case] = &[
     ("0 raed(3, ..., 1) = 1", 1, 3, "unknown call `raed`", "`read`"),
     ("0 read(3, ..., 1", 1, 7, "this parenthesis is not closed", "add `)`"),
     ("0 read(3, 4, 1) = 1", 1, 11, "expected `...`, found `4`", "`...`"),
-    ("0 read(3) = 1", 1, 3, "`read` does not take 1 arguments", "read(4, ..., 1000)"),
+    ("0 read(3) = 1", 1, 3, "arguments of `read` cannot be 1", "read(4, ..., 1000)"),
     ("0 close(3)", 1, 11, "expected `=`", "= ?"),
     ("0 close(3) = -1", 1, 14, "needs the name of an error", "-1 EAGAIN"),
     ("0 close(3) = 5 EPIPE", 1, 16, "only the result -1 can have the name", "remove the name"),
@@ -132,14 +132,14 @@ const MISTAKES: &[Case] = &[
     ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),
     ("0 %{ x += 1 }%", 1, 8, "`x` is not set", "x = "),
     ("0 %{ assert 1, '5 % %d' % 1 }%", 1, 16, "a `%` is not part of `%d`", "no other `%`"),
-    ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d`, but 1 values follow", "each value"),
+    ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d`, but the number of values is 1", "each value"),
     ("0 %{ }%", 1, 3, "has no statement", "as in"),
     ("0 %{ assert 1", 1, 3, "this code block does not end", "}%"),
     ("0 /* close", 1, 3, "this comment does not end", "*/"),
 ];
 
 #[test]
-fn the_error_for_each_mistake_has_its_place_and_its_fix() {
+fn each_mistake_is_reported_with_its_place_and_its_fix() {
     for (text, line, column, message, fix) in MISTAKES {
         let error = wrong(text);
         let place = error.place.as_ref().expect(text);

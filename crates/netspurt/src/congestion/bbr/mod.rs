@@ -73,7 +73,7 @@ packed!(ProbeRtt { done, round_done });
 /// let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
 /// let srtt = Some(Duration::from_millis(80));
 /// bbr.on_ack(&AckInfo { smss: 1000, srtt, rtt: srtt, ..AckInfo::default() }, &mut window);
-/// // 2.885 times cwnd in a round trip, less one percent.
+/// // The pacing rate is 2.885 times cwnd in a round trip, less one percent.
 /// assert_eq!(bbr.pacing_rate().unwrap().bits_per_second(), Some(2_856_150));
 /// ```
 #[derive(Debug)]
@@ -388,8 +388,8 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
-    /// Forgets how far the bandwidth grew, as in Linux. A spurious repair slows the growth, and
-    /// this slow growth does not show a full path.
+    /// Forgets how far the bandwidth grew, as in Linux. A spurious repair slowed the growth, so the
+    /// slow growth does not show that the path is full.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;

@@ -1,5 +1,5 @@
-//! The model of a path that BBR, a congestion control algorithm, has: the delivery rate and the
-//! minimum round trip.
+//! The model of a path in BBR, a congestion control algorithm: the delivery rate and the minimum
+//! round trip.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};

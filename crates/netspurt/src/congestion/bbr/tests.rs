@@ -43,17 +43,17 @@ struct Look {
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
-    /// When the bottleneck has transmitted all segments.
+    /// The instant at which the bottleneck has transmitted all segments.
     free_at: u64,
     flying: VecDeque<Flying>,
     next_send: u64,
     /// The octets delivered so far.
     delivered: u64,
-    /// The time of the last delivery. If a later segment was sent while nothing was in flight, the
-    /// sending time of that segment.
+    /// The time of the last delivery. But if a later segment was sent while nothing was in flight,
+    /// this is the sending time of that segment.
     delivered_at: u64,
-    /// The sending time of the last acknowledged segment. If a later segment was sent while nothing
-    /// was in flight, the sending time of that segment.
+    /// The sending time of the last acknowledged segment. But if a later segment was sent while
+    /// nothing was in flight, this is the sending time of that segment.
     first_sent: u64,
 }
 
@@ -191,7 +191,7 @@ fn bbr_finds_the_bandwidth_within_five_percent_in_startup_and_empties_the_queue_
 /// §4.2.3: cwnd is the sum of two bandwidth-delay products and three bursts (of 2 segments at 10
 /// Mbit/s). As in Linux, two more segments are added in the phase of PROBE_BW with gain 5/4.
 #[test]
-fn cwnd_on_an_ideal_path_is_two_bandwidth_delay_products_and_three_bursts() {
+fn on_an_ideal_path_cwnd_is_two_bandwidth_delay_products_and_three_bursts() {
     let (_, looks) = ideal(9);
     let steady = looks.iter().filter(|look| ms(look) > 1000);
     for look in steady {
@@ -259,7 +259,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
 /// of the rate. Octets that are delivered while PROBE_RTT holds cwnd down do not show the rate of
 /// the path.
 #[test]
-fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
+fn the_bandwidth_stays_the_same_even_if_probe_rtt_lasts_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let looks = Pipe::new(50_000_000, Duration::from_millis(5)).run(&mut bbr, 11);
     assert!(looks.iter().any(|look| look.mode == Mode::ProbeRtt));
@@ -269,7 +269,7 @@ fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
 }
 
 #[test]
-fn only_octets_sent_while_bbr_holds_cwnd_down_give_limited_samples() {
+fn a_sample_is_limited_only_if_its_octets_were_sent_while_bbr_held_cwnd_down() {
     let (mut bbr, _) = after(&[8_000_000; 5]);
     bbr.model.hold();
     bbr.model.keep_holding(3 * SMSS);

@@ -255,7 +255,8 @@ impl AvoidanceStage {
     }
 }
 
-/// Returns the quotient and the remainder. Small numbers are divided in 64 bits, which is faster.
+/// Returns the quotient and the remainder. Small numbers are divided in 64 bits, because this is
+/// faster.
 fn divide(a: u128, b: u128) -> (u128, u128) {
     match (u64::try_from(a), u64::try_from(b)) {
         (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),

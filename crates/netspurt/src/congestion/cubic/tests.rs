@@ -143,7 +143,7 @@ fn in_the_reno_friendly_region_the_window_grows_as_with_reno() {
     }
 }
 
-/// The average window, in segments, if one segment in `every` is lost and ACKs come at even
+/// The average window in segments. Of each `every` segments, one is lost, and ACKs come at even
 /// distances in each round trip. The run has 16 cycles, and the first half of them is left out. The
 /// run begins with a loss at a window of `peak` segments. From another window, the plateau would
 /// take many cycles to become stable.
@@ -236,8 +236,8 @@ fn congestion_avoidance_begins_on_the_plateau_if_there_was_no_earlier_loss() {
     assert_eq!(cubic.state.cwnd_prior, Some(80_000));
 }
 
-/// §5.8: the time t of the curve leaves out the time in which the window was not filled, and idle
-/// time.
+/// §5.8: the time t of the curve leaves out idle time and the time in which the window was not
+/// filled.
 #[test]
 fn time_with_an_unfilled_window_does_not_count() {
     let (mut cubic, mut window) = cut(1000);
@@ -282,7 +282,7 @@ fn an_undo_restores_everything_that_the_cut_changed() {
 }
 
 #[test]
-fn an_ack_in_slow_start_opens_the_window_by_at_most_the_configured_limit() {
+fn in_slow_start_an_ack_opens_cwnd_by_at_most_the_configured_limit() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {
@@ -403,7 +403,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
 /// a loss shows where the plateau is.
 #[test]
-fn twenty_acknowledged_segments_open_the_window_by_one_segment_before_any_congestion() {
+fn before_any_congestion_twenty_acknowledged_segments_open_cwnd_by_one_segment() {
     let grown = |initial_segs_per_increase_max, congested: bool| {
         let mut cubic =
             Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });

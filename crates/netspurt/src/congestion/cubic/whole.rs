@@ -58,7 +58,7 @@ struct WholeState {
     stage: Option<WholeStage>,
     /// cwnd opens by one segment for this number of acknowledged segments.
     count: u64,
-    /// When `count` was computed, in jiffies, and for which cwnd, in segments.
+    /// The jiffy at which `count` was computed, and the cwnd in segments for which it was computed.
     computed: Option<(u64, u64)>,
     /// The segments acknowledged since cwnd last opened.
     credit: u64,

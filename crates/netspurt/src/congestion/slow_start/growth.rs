@@ -2,9 +2,9 @@
 
 use crate::congestion::AckInfo;
 
-/// A limit of this number of segments or more does not limit how much cwnd grows for an ACK. As in
-/// Linux, all acknowledged octets then count, even after a timeout, but cwnd does not grow beyond
-/// ssthresh.
+/// A limit of at least this number of segments counts as no limit on the growth of cwnd by one ACK.
+/// As in Linux, all acknowledged octets then count, even after a timeout, but cwnd does not grow
+/// beyond ssthresh.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// Returns by how many octets an ACK opens cwnd in slow start. Without a limit (`limit_segs` is

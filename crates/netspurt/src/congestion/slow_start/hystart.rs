@@ -267,7 +267,7 @@ mod tests {
     /// ends when the train is longer than half of the minimum round trip. If the sender paces, it
     /// ends when the train is longer than the whole minimum round trip.
     #[test]
-    fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
+    fn slow_start_ends_if_a_train_of_acks_lasts_longer_than_half_the_round_trip() {
         for (spacing_us, paced, end_us) in
             [(2000, false, Some(22_000)), (2000, true, Some(42_000)), (2001, false, None)]
         {

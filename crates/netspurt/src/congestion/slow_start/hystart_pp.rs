@@ -218,7 +218,7 @@ mod tests {
     /// RFC 9406 §4.2: an ACK of N octets opens cwnd by min(N, L * SMSS). In conservative slow start
     /// (CSS), it opens cwnd by a quarter of this number. L is 8, or unlimited.
     #[test]
-    fn an_ack_opens_the_window_by_at_most_eight_segments_or_by_two_in_css() {
+    fn an_ack_opens_cwnd_by_at_most_eight_segments_or_two_in_conservative_slow_start() {
         let far = 1 << 40;
         let mut bench = Bench::new(HyStartPpConfig::default());
         assert_eq!((bench.ack(9, 8 * SMSS, far), bench.ack(9, 9 * SMSS, far)), (8000, 8000));
@@ -237,7 +237,7 @@ mod tests {
     /// RFC 9406 §4.2: Conservative slow start (CSS) lasts five rounds, including the round in which
     /// it begins. At its end ssthresh becomes cwnd.
     #[test]
-    fn slow_start_is_over_after_five_rounds_of_css() {
+    fn slow_start_is_over_after_five_rounds_of_conservative_slow_start() {
         let mut bench = Bench::delayed();
         for _ in 2..=5 {
             assert!(bench.window.in_slow_start());

@@ -60,7 +60,7 @@ impl AfterLone {
     /// acknowledgment allows.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
-    /// Begins with retransmission `number`, which ends before octet `right`. `only` says that no
+    /// Begins with retransmission `number`, which ends before octet `right`. If `only` is true, no
     /// other segment was retransmitted between this retransmission and the previous transmission of
     /// its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {

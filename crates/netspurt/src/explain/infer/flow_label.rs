@@ -9,8 +9,9 @@ pub enum LabelHint {
     None,
     /// The label differs from the label of the previous packet, so a retransmission timer fired.
     Changed,
-    /// The label equals the label of the previous packet. This shows nothing unless other packets
-    /// show that the sender changes its label when a timer fires: it may never change its label.
+    /// The label equals the label of the previous packet. This alone shows nothing, because the
+    /// sender may never change its label. But other packets may show that the sender changes its
+    /// label when a timer fires.
     Kept,
     /// The label equals the label of the previous packet, and this sender was seen to change its
     /// label when a timer fired.

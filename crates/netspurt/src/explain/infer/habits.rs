@@ -141,7 +141,8 @@ pub struct Habits {
     /// The behaviour of the sender.
     pub traits: Traits,
     /// The grid (instants with equal steps between them) of the timeouts of all connections of the
-    /// sender's host. If there is no such grid, the grid of the sender's own timeouts.
+    /// sender's host. If these timeouts have no grid, this is the grid of the sender's own
+    /// timeouts.
     pub timer_grid: Option<TimerGrid>,
     /// The clock of the sender's timestamps.
     pub stamps: Option<StampTicks>,

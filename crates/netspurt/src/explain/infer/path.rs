@@ -64,7 +64,7 @@ impl PathTimes {
     /// be shorter than `ONE_MACHINE`.
     const ONE_MACHINE: Duration = Duration::from_micros(10);
 
-    /// The probability that the capture point is right if both parts are shorter than
+    /// The probability that the inferred capture point is right if both parts are shorter than
     /// `ONE_MACHINE`. The two ends then share a machine or are next to each other. Either part is
     /// mostly the time of a stack and a scheduler, so the ratio of the parts shows little.
     const TOO_SHORT_SURE: f32 = 0.5;

@@ -55,8 +55,8 @@ pub struct Machine {
     pub since: Time,
     /// The number of the first retransmission in the phase, or since its last timeout.
     pub first: usize,
-    /// The number of the first retransmission of a loss phase. If a probe with an open outcome came
-    /// before the phase, the number of this probe.
+    /// The number of the first retransmission of a loss phase. But if a probe with an open outcome
+    /// came before the phase, this is the number of that probe.
     pub begun: usize,
     /// In a loss phase: the number of retransmissions from `begun` on that no D-SACK block has
     /// reported.
@@ -234,7 +234,8 @@ impl Machine {
     }
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
-        // Octets above the point were new after the timeout, so they do not belong to its go-back-N.
+        // Octets above the point were new after the timeout, so they do not belong to its
+        // go-back-N.
         if scene.place.soon_after_previous
             && scene.left < self.point
             && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN))
