@@ -183,8 +183,8 @@ impl Transcript {
     }
 }
 
-/// Returns the extent of each direction. A direction has the number of its connection and the side
-/// that sends.
+/// Returns the extent of each direction. The key of a direction is the number of its connection and
+/// the side that sends.
 fn extents<'a>(
     packets: impl Iterator<Item = &'a Logged>,
     known: &HashMap<u64, Known>,

@@ -65,7 +65,7 @@ fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
 /// which it is ambiguous whether the reply was for the first instance of the packet or a later
 /// instance)". Linux takes no sample of such an ACK (`FLAG_RETRANS_DATA_ACKED`).
 #[test]
-fn the_sample_of_an_ack_that_covers_retransmitted_octets_is_ambiguous() {
+fn a_sample_is_ambiguous_if_its_ack_covers_retransmitted_octets() {
     let mut way = sent(&[0, 5, 9]);
     assert!(way.sent(at(50), &data(1), ()).unwrap().again);
     let sample = way.answered(at(80), &ack(201, &[])).sample.unwrap();
@@ -102,7 +102,7 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
 /// filled, so it does not show the round trip.
 /// Linux marks these octets with `TCPCB_SACKED_ACKED`.
 #[test]
-fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
+fn an_ack_gives_no_sample_if_sack_reported_its_octets_before() {
     let mut way = sent(&[0, 5]);
     way.answered(at(30), &ack(1, &[(1, 101)]));
     assert_eq!(way.answered(at(90), &ack(101, &[])).sample, None);
@@ -207,7 +207,7 @@ fn the_number_of_followed_segments_is_bounded() {
 }
 
 #[test]
-fn a_connection_whose_beginning_was_not_seen_is_followed_from_either_side() {
+fn a_connection_is_followed_from_either_side_if_its_beginning_was_not_seen() {
     let mut seen = TwoWay::default();
     let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
     seen.take(Side::To, at(0), &answer(500, 7000));
@@ -241,7 +241,7 @@ fn samples_are_right_although_sequence_numbers_wrap() {
 }
 
 #[test]
-fn an_ack_that_repeats_the_number_and_the_window_is_a_duplicate() {
+fn an_ack_is_a_duplicate_if_it_repeats_the_number_and_the_window() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })

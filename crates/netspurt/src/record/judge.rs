@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_of_octets_that_arrived_or_will_arrive_is_spurious() {
+    fn a_retransmission_is_spurious_if_its_octets_arrived_or_will_arrive() {
         let (first, retransmission) =
             (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
         for steps in [

@@ -416,7 +416,7 @@ fn file_of(table: &Table) -> Vec<u8> {
 proptest! {
     /// The numbers have one to eight octets, and some are negative or absent.
     #[test]
-    fn a_narrow_column_has_the_same_file_digest_and_rows_as_the_wide_column(
+    fn a_narrow_column_has_the_file_the_digest_and_the_rows_of_the_wide_column(
         rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
         picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {

@@ -16,7 +16,7 @@ pub struct DuplicatesSoFar {
     /// The number of these ACKs that left the window unchanged. An ACK that changes the window is
     /// no duplicate ACK for a sender (RFC 5681 §2).
     pub same_window: u32,
-    /// The number of the ACKs with an unchanged window in a row. A segment with data, or with
+    /// The number of ACKs in a row that left the window unchanged. A segment with data, or with
     /// another window, ends the row.
     pub row: u32,
 }
@@ -236,9 +236,9 @@ impl SenderScene {
     }
 
     /// Whether a timer sent the retransmission, because no acknowledgment can have triggered it.
-    /// There are two conditions. Acknowledgments report no loss, or only one or two duplicate ACKs
-    /// came, to which the sender would have reacted earlier. And at least a round trip has passed
-    /// since the octets before the retransmission were acknowledged.
+    /// There are two conditions. First, acknowledgments report no loss, or only one or two
+    /// duplicate ACKs came, and the sender would have reacted to these earlier. Second, at least a
+    /// round trip has passed since the octets before the retransmission were acknowledged.
     pub fn is_unreported(&self) -> bool {
         let few = self.duplicates.count < 3 && !self.hole && self.sack.is_some();
         few && !self.is_clocked()

@@ -363,14 +363,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_constant_after_a_slow_beginning_is_steady() {
+    fn a_rate_is_steady_if_it_is_constant_after_a_slow_beginning() {
         let steady = course(|ms| (if ms < 200 { 50 } else { 1000 }, 30)).steady().unwrap();
         assert!((steady.rate_bps() - 8e6).abs() < 1e5, "{steady:?}");
         assert!(steady.from >= Time::from_nanos(200_000_000), "{steady:?}");
     }
 
     #[test]
-    fn a_rate_with_a_pause_or_a_change_by_a_fifth_is_not_steady() {
+    fn a_rate_is_not_steady_if_it_pauses_or_changes_by_a_fifth() {
         assert_eq!(course(|ms| (if ms % 500 < 250 { 1100 } else { 900 }, 30)).steady(), None);
         assert_eq!(
             course(|ms| (if (600..650).contains(&ms) { 0 } else { 1000 }, 30)).steady(),

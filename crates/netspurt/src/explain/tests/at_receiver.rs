@@ -191,7 +191,7 @@ fn a_host_that_answers_only_the_second_syn_dropped_the_first() {
 
 /// A host may refuse data that comes with a SYN (RFC 7413 §4.2.2).
 #[test]
-fn the_retransmission_of_data_that_the_host_refused_was_needed() {
+fn a_retransmission_was_needed_if_the_host_refused_the_original_data() {
     for (acked, verdict) in [(1, None), (501, Some(Verdict::Spurious))] {
         let mut talk = Talk::midway();
         let syn = Segment { len: 500, flags: Flags::SYN, ..Segment::default() };
@@ -208,7 +208,7 @@ fn the_retransmission_of_data_that_the_host_refused_was_needed() {
 /// before the retransmission comes, this shows that the host dropped the original. If the receiver
 /// sends nothing between the original and the retransmission, the capture does not show this.
 #[test]
-fn the_retransmission_of_data_that_the_host_dropped_was_needed() {
+fn a_retransmission_was_needed_if_the_host_dropped_the_original() {
     let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (told, verdict) in
         [(Some(1020.0), (Verdict::Needed, dropped)), (None, (Verdict::Spurious, seen))]

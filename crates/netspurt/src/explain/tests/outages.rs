@@ -118,10 +118,10 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     );
     assert_eq!(waited(3, &hole), [0, 900], "too few identifications are missing");
     let two = [(2000.0, 20_000), (2000.1, 21_000), (2100.0, 24_000)];
-    assert_eq!(waited(9, &two), [0, 900], "not alone");
-    assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "too late");
-    assert_eq!(waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]), [0, 80], "too short for a timer");
-    assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
+    assert_eq!(waited(9, &two), [0, 900], "the segment is not alone");
+    assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "the answer is too late");
+    assert_eq!(waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]), [0, 80], "the silence is too short");
+    assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before the segment");
 }
 
 /// Each keep-alive of the sender has an identification. The keep-alives were captured, so nothing
@@ -193,8 +193,8 @@ fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>
 fn if_a_queue_before_the_capture_explains_a_silence_there_was_no_timeout() {
     let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 208);
     assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
-    assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");
+    assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue before the capture");
     let at_the_receiver = |queued| lost_before_the_capture(20.0, queued, 254);
     assert_eq!(at_the_receiver(60), [Some(Cause::SackRecovery)]);
-    assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue");
+    assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue before the capture");
 }

@@ -62,9 +62,9 @@ fn full_segments_just_after_an_ack_show_a_full_send_buffer() {
 }
 
 #[test]
-fn a_sender_that_goes_on_some_time_after_an_ack_waited_for_its_application() {
+fn if_a_sender_goes_on_some_time_after_an_ack_it_waited_for_its_application() {
     assert_eq!(bursts(0, 18, 3, false), [38 + 6 * 43, 0, 0]);
-    assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "after the last ACK, too");
+    assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "also after the last ACK");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
 /// of a burst acknowledges all its full segments. The short segment leaves just after an earlier
 /// ACK, or just after the 20th.
 #[test]
-fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
-    assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");
+fn if_a_short_segment_leaves_just_after_an_ack_it_waited_for_this_ack() {
+    assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "the wait begins with the 11th ACK");
     assert_eq!(bursts(100, 20, 0, false)[2], 8 * 150, "nothing else was outstanding");
 }
 

@@ -98,7 +98,7 @@ fn the_explainer_knows_the_time_since_an_acknowledged_fin_was_last_sent() {
 /// the only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip
 /// of the capture, so none can have triggered this segment.
 #[test]
-fn a_lone_segment_that_no_ack_triggered_was_sent_by_a_timer() {
+fn a_timer_sent_a_lone_segment_if_no_ack_triggered_it() {
     let mut talk = Talk::midway();
     talk.handshake(false, 10.0, 10.0);
     let mut at = 100.0;
