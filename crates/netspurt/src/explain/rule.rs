@@ -62,8 +62,8 @@ pub enum CauseRule {
     /// already reported. A sender that uses SACK does not do this. So this sender sends all octets
     /// again from the head on.
     ReportedBefore,
-    /// ICMP reported that a packet of the sender was too big for the path, and the sender then sent
-    /// again octets that were outstanding.
+    /// ICMP reported that a packet of the sender was too big for the path. Then the sender sent
+    /// outstanding octets again.
     TooBig,
 }
 

@@ -103,7 +103,7 @@ fn data(seq: u32, len: u16) -> Segment {
 }
 
 #[test]
-fn a_segment_with_octets_seen_before_is_a_retransmission() {
+fn a_segment_is_a_retransmission_if_its_octets_were_seen_before() {
     let found = explained(&[(0, 0, data(1, 100)), (0, 5, data(101, 100)), (0, 300, data(1, 100))]);
     assert_eq!((found.passed.tcp, found.connections.len()), (3, 1));
     assert_eq!(table(&found, "retransmissions").rows(), 1);
@@ -386,7 +386,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_first_sack_block_below_the_acknowledgment_reports_a_duplicate() {
+    fn the_first_sack_block_reports_a_duplicate_if_it_lies_below_the_acknowledgment() {
         let with = |blocks: &[(u32, u32)]| {
             let mut all = SackBlocks::default();
             for &(left, right) in blocks {
@@ -497,7 +497,7 @@ mod statistics {
     /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps of
     /// data are not. The ticks of the sender's clock count from the first captured timestamp.
     #[test]
-    fn the_clock_of_timestamps_is_measured_from_the_first_captured_timestamp() {
+    fn a_timestamp_clock_is_measured_from_the_first_captured_timestamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
         let stamped = |seq: u32, ms: u64| {
             let mut segment = data(seq, 10);

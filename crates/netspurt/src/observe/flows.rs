@@ -311,7 +311,7 @@ impl<T: Default> Flows<T> {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,
             Some(due) if at > *due && self.live[self.next_checked].is_over(at, self.lifetimes) => {
-                self.retire(u32::try_from(self.next_checked).expect("an index of 32 bits"));
+                self.retire(u32::try_from(self.next_checked).expect("an index has 32 bits"));
             }
             Some(_) => self.next_checked += 1,
         }
@@ -348,11 +348,11 @@ impl<T: Default> Flows<T> {
         let one = self.live.swap_remove(place as usize);
         self.due.swap_remove(place as usize);
         let hash = Self::hash(&self.hashes, one.key);
-        self.places.find_entry(hash, |known| *known == place).expect("its index").remove();
+        self.places.find_entry(hash, |known| *known == place).expect("each connection has an index").remove();
         if let Some(moved) = self.live.get(place as usize) {
-            let before = u32::try_from(self.live.len()).expect("an index of 32 bits");
+            let before = u32::try_from(self.live.len()).expect("an index has 32 bits");
             let hash = Self::hash(&self.hashes, moved.key);
-            *self.places.find_mut(hash, |known| *known == before).expect("its index") = place;
+            *self.places.find_mut(hash, |known| *known == before).expect("each connection has an index") = place;
         }
         self.retired.push(one.retire());
         let most = 4 * self.live.len() + Self::ROOM;

@@ -70,7 +70,7 @@ pub struct Answer {
 ///    Karn and Partridge (1987, RFC 6298 §3) must not use this sample.
 ///
 /// Linux has the first two rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In place of the
-/// third rule, Linux uses echoed timestamps; this code does not use them.
+/// third rule, Linux uses echoed timestamps. This code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};

@@ -350,7 +350,7 @@ mod tests {
 
     /// An arrival of an earlier retransmission counts like an arrival of the original.
     #[test]
-    fn a_second_retransmission_while_the_first_is_on_its_way_is_spurious() {
+    fn a_second_retransmission_is_spurious_if_the_first_is_still_on_its_way() {
         let retransmission = |id| segment(id, 1, 10, Some(Cause::Rto));
         let steps = [
             (true, segment(1, 1, 10, None)),

@@ -44,10 +44,10 @@ pub struct ScenePlace {
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
-    /// Whether three conditions hold. This retransmission follows the previous one without a gap.
-    /// It was sent less than the shortest round trip after the previous one. And no acknowledgment
-    /// with news came between these retransmissions. After a longer time, an acknowledgment that
-    /// the capture missed may have triggered this retransmission.
+    /// Whether three conditions hold. First, this retransmission follows the previous one without a
+    /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
+    /// acknowledgment with news came between these retransmissions. After a longer time, an
+    /// acknowledgment that the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
@@ -56,12 +56,12 @@ pub struct ScenePlace {
     /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this field is false for
     /// the part of a burst beyond the length of a piece.
     pub in_burst: bool,
-    /// Whether two conditions hold. The retransmission is a later part of a burst that is longer
-    /// than a piece. And SACK blocks had reported an earlier part of this burst.
+    /// Whether two conditions hold. First, the retransmission is a later part of a burst that is
+    /// longer than a piece. Second, SACK blocks had reported an earlier part of this burst.
     pub burst_repeats_reported: bool,
-    /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
-    /// the capture. These octets lie above the previous retransmission. And this retransmission
-    /// came sooner after the previous one than any timer fires.
+    /// Whether three conditions hold. First, the octets of this retransmission had been
+    /// acknowledged in the capture. Second, these octets lie above the previous retransmission.
+    /// Third, this retransmission came so soon after the previous one that no timer can have fired.
     pub soon_after_previous: bool,
 }
 
@@ -285,7 +285,7 @@ impl SenderScene {
 
     /// Whether the third duplicate ACK of a new row came just before the retransmission. In 4.4BSD
     /// and in stacks like it, a segment with data or with another window ends a row of duplicate
-    /// ACKs, and the third ACK of the next row triggers another fast retransmit.
+    /// ACKs. The third ACK of the next row triggers another fast retransmit.
     pub fn is_third_in_row(&self) -> bool {
         self.duplicates.row == 3 && self.duplicates.count > 3 && self.lag <= Self::ANSWER
     }

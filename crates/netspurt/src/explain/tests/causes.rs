@@ -413,7 +413,7 @@ fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
 
 /// After a fast retransmit, Tahoe begins slow start at the hole.
 #[test]
-fn retransmissions_in_order_without_acks_between_them_are_go_back_n() {
+fn retransmissions_in_order_are_go_back_n_if_no_ack_comes_between_them() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000);
     let back = Some(Cause::GoBackN);

@@ -73,9 +73,9 @@ fn the_handshake_lasts_until_the_window_of_a_syn_ack_opens() {
 
 #[test]
 fn a_window_without_room_holds_back_a_sender_with_nothing_outstanding() {
-    assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
-    assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "room for half a segment");
-    assert_eq!(stalled(3000, 1000, 1000), [30, 200], "room for a whole segment");
+    assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "the window is closed");
+    assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "the window has room for half a segment");
+    assert_eq!(stalled(3000, 1000, 1000), [30, 200], "the window has room for a segment");
 }
 
 /// By RFC 9293 §3.8.6, a receiver should not shrink its window. But Linux closes its window if it
@@ -116,7 +116,7 @@ fn the_time_of_window_probes_counts_as_a_wait_for_the_window() {
 
 /// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
-fn a_window_of_half_the_largest_window_holds_back_no_sender() {
+fn a_window_holds_back_no_sender_if_it_is_half_of_the_largest_window() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -309,7 +309,7 @@ fn if_short_segments_leave_just_after_an_ack_they_waited_for_this_ack() {
 /// each is short. The client delays the ACK of this segment by 40 ms. The client needs 60 ms after
 /// each reply until it sends the next request (think time). The round trip is 50 ms.
 #[test]
-fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
+fn if_the_last_ack_of_a_reply_is_delayed_the_delay_counts_as_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
         // This capture is beside the server, so the packets of the handshake have other times than

@@ -199,7 +199,7 @@ fn beside_the_receiver_a_segment_that_contains_missing_octets_was_needed() {
 }
 
 #[test]
-fn a_second_retransmission_after_the_gap_was_filled_was_spurious() {
+fn a_second_retransmission_was_spurious_if_it_came_after_the_gap_was_filled() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
     talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);

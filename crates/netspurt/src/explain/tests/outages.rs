@@ -127,7 +127,7 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
 /// Each keep-alive of the sender has an identification. The keep-alives were captured, so nothing
 /// was lost.
 #[test]
-fn captured_packets_without_data_are_no_lost_packets() {
+fn captured_packets_without_data_do_not_count_as_lost() {
     let mut talk = after_losses(0, &[]);
     for n in 0..9 {
         let (seq, flags) = (talk.wire(19_999), Flags::ACK);
