@@ -64,13 +64,14 @@ impl CaptureNotes {
     /// Shorter steps back are not noted. A host takes the time of a packet, and stores the packet
     /// afterwards. If two of its processors do this for two packets at once, the packet with the
     /// later time may be stored first. The step is then a part of the time that a processor needs
-    /// for a packet, which is a few microseconds. The error of the measured times is not larger.
+    /// for a packet, which is a few microseconds. So the measured times are wrong by a few
+    /// microseconds at most.
     pub const STEP_NS_MIN: u64 = 10_000;
     /// If the number of copies is at least the number of packets of TCP divided by
     /// `SHARE_OF_COPIES`, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
     /// If the number of packets out of order is less than the number of packets of TCP divided by
-    /// `SHARE_LATE`, the path may have reordered them.
+    /// `SHARE_LATE`, the path may have reordered them. Then there is no note.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.

@@ -52,7 +52,7 @@ pub enum CauseRule {
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the sender's SYN shows a stack that sends no
     /// tail loss probes.
     LoneBySyn,
-    /// The flow label shows the cause. In some stacks, a timeout changes the label.
+    /// The flow label shows the cause, because a timeout changes the label in some stacks.
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit, as Tahoe does.
     InOrder,

@@ -120,7 +120,9 @@ fn a_repeated_syn_waited_for_a_timer_but_its_answer_did_not() {
         [(0, 0, syn), (1, 1, syn_ack), (0, 3000, syn), (1, 3001, syn_ack), (0, 3002, ack)];
     let found = explained(&packets);
     let again = table(&found, "retransmissions");
-    let Data::OptionalI64(gaps) = again.column("gap_ns").unwrap() else { panic!("the column has another type") };
+    let Data::OptionalI64(gaps) = again.column("gap_ns").unwrap() else {
+        panic!("the column has another type")
+    };
     assert_eq!(gaps.iter().collect::<Vec<_>>(), [Some(3_000_000_000); 2]);
     let waits = table(&found, "waits");
     assert_eq!(waits.rows(), 1, "one timer fired");
@@ -264,7 +266,11 @@ mod statistics {
         assert_eq!((trips.all.count(), trips.cumulative), (2, 1));
         assert_eq!([ms(trips.all.min_ns()), ms(trips.all.max_ns())], [Some(20), Some(30)]);
         let repairs = found.repairs.unwrap();
-        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "the time since the last transmission");
+        assert_eq!(
+            ms(repairs.ambiguous.max_ns()),
+            Some(30),
+            "the time since the last transmission"
+        );
         assert_eq!((repairs.of_one_max, ms(repairs.gaps.max_ns())), (1, Some(290)));
     }
 

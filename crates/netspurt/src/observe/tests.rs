@@ -310,7 +310,11 @@ fn if_a_syn_is_sent_again_after_a_reset_its_connection_is_open() {
     assert_eq!(of(passing(1, 4000, 80, Flags::SYN, 7)), 0);
     assert_eq!(of(Passing { ack: 8, ..passing(1, 80, 4000, both, 1 << 30) }), 0);
     assert_eq!(of(passing(1, 4000, 80, Flags::ACK, 8)), 0);
-    assert_eq!(of(passing(601, 4000, 80, Flags::ACK, 8)), 0, "the connection is idle for ten minutes");
+    assert_eq!(
+        of(passing(601, 4000, 80, Flags::ACK, 8)),
+        0,
+        "the connection is idle for ten minutes"
+    );
 }
 
 /// A reset that the receiver ignores (RFC 5961 §3.2) may have a number far outside of its window.
@@ -323,11 +327,19 @@ fn a_connection_goes_on_after_a_reset_without_effect() {
     assert_eq!(of(passing(2, 4000, 80, Flags::RST, 1 << 30)), 0, "a forged reset");
     assert_eq!(of(passing(3, 4000, 80, Flags::ACK, 2000)), 0);
     assert_eq!(of(passing(4, 80, 4000, Flags::ACK, 1 << 29)), 0, "the connection is still open");
-    assert_eq!(of(passing(604, 80, 4000, Flags::ACK, 1 << 29)), 0, "the connection is idle for ten minutes");
+    assert_eq!(
+        of(passing(604, 80, 4000, Flags::ACK, 1 << 29)),
+        0,
+        "the connection is idle for ten minutes"
+    );
     // After the reset of one side, the other side's segments may still be on their way.
     assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
     assert_eq!(of(passing(606, 80, 4000, Flags::ACK, (1 << 29) + 1000)), 0);
-    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "the number is far from the last number");
+    assert_eq!(
+        of(passing(607, 80, 4000, Flags::ACK, 1 << 20)),
+        1,
+        "the number is far from the last number"
+    );
 }
 
 /// The captured packets may lack the SYN of the second connection between two ends.
@@ -347,7 +359,11 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
     assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "the number is near the last number");
     assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
-    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "the number is far from the last number");
+    assert_eq!(
+        of(passing(9, 80, 4000, Flags::ACK, 1 << 28)),
+        2,
+        "the number is far from the last number"
+    );
 }
 
 /// RFC 9293 §3.5 describes a connection that both ends open at the same time.

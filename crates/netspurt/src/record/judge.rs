@@ -13,8 +13,8 @@ use crate::segment::{Cause, Flags, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// No segment has more octets than this number. A retransmission that begins at most this far
-/// before an arriving octet may contain that octet.
+/// No segment has more octets than this number. So a retransmission that contains an arriving octet
+/// begins at most this far before the octet.
 const SEGMENT_BYTES_MAX: u64 = 1 << 17;
 
 /// The number of retransmissions and of spurious retransmissions, for each cause.

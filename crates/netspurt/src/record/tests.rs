@@ -49,7 +49,9 @@ fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {
 
 /// The values of a column of texts.
 fn texts(table: &Table, column: &str) -> Vec<&'static str> {
-    let Some(Data::Tag { codes, texts }) = table.column(column) else { panic!("the column has no tags") };
+    let Some(Data::Tag { codes, texts }) = table.column(column) else {
+        panic!("the column has no tags")
+    };
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
@@ -61,7 +63,9 @@ fn longs(table: &Table, column: &str) -> Vec<i64> {
 
 /// The values of a column of numbers, some of which may be absent.
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
-    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("the column has no optional numbers") };
+    let Some(Data::OptionalI64(values)) = table.column(column) else {
+        panic!("the column has no optional numbers")
+    };
     values.iter().collect()
 }
 
@@ -117,7 +121,9 @@ fn a_connection_is_recorded_from_its_handshake_to_its_last_segment() {
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
-    let Some(Data::U16(flags)) = segments.column("flags") else { panic!("the column has no flags") };
+    let Some(Data::U16(flags)) = segments.column("flags") else {
+        panic!("the column has no flags")
+    };
     assert_eq!(flags[..], [2, 2, 18, 16, 16, 16, 17, 17, 16, 4]);
     assert_eq!(table(&tables, "syns").rows(), 3);
 }

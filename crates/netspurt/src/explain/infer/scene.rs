@@ -154,13 +154,14 @@ impl SenderScene {
     /// The longest time by which a host or a capture is assumed to delay a packet.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The maximum lateness of a reordering timer. Linux sets this timer two ticks later
-    /// (`TCP_TIMEOUT_MIN`), and it fires up to one tick after the time that was set. A tick takes
-    /// 4 ms if there are 250 ticks a second.
+    /// (`TCP_TIMEOUT_MIN`), and it fires up to one tick after the time that was set. A tick takes 4
+    /// ms if there are 250 ticks a second, so the timer is at most 12 ms late. The rest is a
+    /// margin.
     pub const REORDERING_LATE: Duration = Duration::from_millis(15);
     /// The time in which a sender beside the capture answers an acknowledgment.
     pub const ANSWER: Duration = Duration::from_millis(1);
-    /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
-    /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.
+    /// The lowest floor (minimum RTO) of the timers in common use. By default, floors are 200 ms or
+    /// more. But `TCP_RTO_MIN_US` and similar settings lower them to some tens of milliseconds.
     pub const FLOOR: Duration = Duration::from_millis(40);
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). `USUAL_FLOOR` is 10 ms less,
     /// as a margin.
@@ -278,7 +279,8 @@ impl SenderScene {
     }
 
     /// Whether the sender does not use SACK, and the third duplicate ACK came just before the
-    /// retransmission. Some senders begin another fast retransmit soon after the previous one.
+    /// retransmission. It does not matter whether the previous fast retransmit was sent shortly
+    /// before, because some senders soon begin another one.
     pub fn is_third_duplicate(&self) -> bool {
         self.sack == Some(false) && self.duplicates.count == 3 && self.lag <= Self::ANSWER
     }

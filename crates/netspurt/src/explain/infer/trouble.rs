@@ -158,7 +158,8 @@ impl SenderTrouble {
 
     /// The maximum number of SACK blocks whose times are kept.
     const MOST_REPORTS: usize = 256;
-    /// The maximum number of ranges of one kind. A hostile capture may report any number of ranges.
+    /// The maximum number of ranges of one kind. It is needed because a hostile capture may report
+    /// any number of ranges.
     const MOST_RANGES: usize = 1 << 12;
 
     /// Whether SACK blocks report no holes, and no retransmission is outstanding.
@@ -372,8 +373,8 @@ impl SenderTrouble {
     }
 
     /// A D-SACK block reports the octets `left..right`. Returns whether these octets filled a hole
-    /// and did not arrive twice. They were sent again once, and no acknowledgment covered them
-    /// before, although octets above them were reported. While octets are missing, a receiver
+    /// and did not arrive twice. They were retransmitted only once, and no acknowledgment covered
+    /// them before, although octets above them were reported. While octets are missing, a receiver
     /// answers each segment at once (RFC 5681 §4.2). So if two copies had arrived, an earlier
     /// acknowledgment would cover these octets. Some receivers (FreeBSD 13) send such a block about
     /// a segment that arrived once.

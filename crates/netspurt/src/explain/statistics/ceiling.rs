@@ -64,7 +64,7 @@ packed_value!(CeilingSeries { bytes, trips, full, from, until, since_full });
 
 impl FlightCeiling {
     /// The minimum number of full round trips that show a ceiling. In 20 round trips, a congestion
-    /// window would grow by ten segments.
+    /// window would grow by ten segments, so the outstanding octets would exceed the ceiling.
     const FULL_MIN: u64 = 20;
     /// The outstanding octets may differ from the ceiling by at most `SEGMENTS_OFF` segments.
     const SEGMENTS_OFF: u64 = 2;

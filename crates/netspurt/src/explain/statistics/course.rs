@@ -105,7 +105,8 @@ impl SteadyCourse {
 impl Course {
     /// A direction with fewer than `FEWEST_BYTES` octets of data gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
-    /// The largest payload of a packet on most links. A captured segment may hold several packets.
+    /// The largest payload of a packet on most links. A captured segment may hold several packets,
+    /// so a longer payload counts as this number of octets.
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
     /// The number of spans.
     const SPANS: usize = 16;
@@ -203,7 +204,7 @@ impl Course {
     }
 
     /// The part of the course after its first quarter, if the rate was steady in this part. `None`
-    /// if the octets of some span differ from the mean by more than a tenth. `None` also if the
+    /// if the octets of some span differ from the mean by more than a tenth. Also `None` if the
     /// part has fewer than six spans or no round trip. The last span does not count, because it has
     /// not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {

@@ -314,7 +314,11 @@ fn the_first_of_two_waits_begins_when_the_timer_was_restarted() {
         talk.causes()
     };
     assert_eq!(two(991.0), [Some(Cause::Rto), Some(Cause::Rto)]);
-    assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "the second wait is 2.3 times 260 ms");
+    assert_eq!(
+        two(1069.0),
+        [Some(Cause::Tlp), Some(Cause::Rto)],
+        "the second wait is 2.3 times 260 ms"
+    );
 }
 
 /// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. After the

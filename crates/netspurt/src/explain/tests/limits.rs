@@ -255,7 +255,11 @@ fn a_reply_waited_for_the_application_if_it_took_more_than_five_quarters_of_a_ro
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
     assert_eq!(requests(200, 1), [153, 597, 597], "the ACK came at once");
-    assert_eq!(requests(10, 500), [180, 0, 0], "the reply took less than a quarter of a round trip");
+    assert_eq!(
+        requests(10, 500),
+        [180, 0, 0],
+        "the reply took less than five quarters of a round trip"
+    );
 }
 
 /// The capture is beside the sender. The sender sends each short segment when the delayed ACK of
@@ -431,8 +435,16 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 
 #[test]
 fn beside_the_receiver_a_window_that_stays_full_holds_back_the_sender() {
-    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "the first flight fills the window");
-    assert_eq!(flights_at_receiver(20, 3900), [180, 20], "the window has no room for a fourth segment");
+    assert_eq!(
+        flights_at_receiver(20, 3000),
+        [180, 20],
+        "the window is not full before the first flight"
+    );
+    assert_eq!(
+        flights_at_receiver(20, 3900),
+        [180, 20],
+        "the window has no room for a fourth segment"
+    );
 }
 
 #[test]

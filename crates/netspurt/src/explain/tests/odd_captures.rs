@@ -308,7 +308,7 @@ fn a_timeout_sent_a_retransmission_that_joins_several_small_segments() {
 }
 
 /// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either
-/// new octets or old ones (RFC 8985 §7.3).
+/// new octets or old ones (RFC 8985 §7.3), so a segment with both is no probe.
 #[test]
 fn a_timeout_sent_a_retransmission_that_also_has_new_octets() {
     let mut talk = Talk::opened(true, false);

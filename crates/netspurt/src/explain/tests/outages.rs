@@ -119,9 +119,21 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     assert_eq!(waited(3, &hole), [0, 900], "too few identifications are missing");
     let two = [(2000.0, 20_000), (2000.1, 21_000), (2100.0, 24_000)];
     assert_eq!(waited(9, &two), [0, 900], "the segment is not alone");
-    assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "the answer is too late");
-    assert_eq!(waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]), [0, 80], "the silence is too short");
-    assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before the segment");
+    assert_eq!(
+        waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]),
+        [0, 900 + 30],
+        "the next segment is too late"
+    );
+    assert_eq!(
+        waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]),
+        [0, 80],
+        "the silence is too short"
+    );
+    assert_eq!(
+        waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]),
+        [0, 900],
+        "a hole before the segment"
+    );
 }
 
 /// Each keep-alive of the sender has an identification. The keep-alives were captured, so nothing

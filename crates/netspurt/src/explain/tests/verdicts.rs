@@ -88,8 +88,9 @@ fn duplication_by_the_network_makes_d_sack_verdicts_uncertain() {
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 
-/// The explainer watches a limited number of retransmissions. A D-SACK block about a retransmission
-/// that is no longer watched is no sign that the network duplicates packets.
+/// The explainer watches a limited number of retransmissions. So a D-SACK block may be about a
+/// retransmission that is no longer watched. Such a block is no sign that the network duplicates
+/// packets.
 #[test]
 fn d_sack_blocks_show_no_copies_by_the_network_if_there_are_very_many_retransmissions() {
     const MANY: u32 = 1100;

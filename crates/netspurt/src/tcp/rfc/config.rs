@@ -197,8 +197,8 @@ pub struct RfcConfig {
     pub sfr_response: SfrResponse,
     /// After the timer of Super Fast Retransmit has fired, an ACK may cover only a part of the data
     /// that was outstanding at that time. This value says how long the timer then waits before it
-    /// retransmits the next segment, in halves of the handshake's round trip. `None`: the timer
-    /// stops.
+    /// retransmits the next segment, in halves of the handshake's round trip. With `None`, the
+    /// timer stops.
     pub sfr_next_halves: Option<u32>,
     /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
     /// unacknowledged segment.
@@ -222,7 +222,7 @@ pub struct RfcConfig {
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
     /// Maximum of the initial window in octets. The maximum is never less than two segments (RFC
-    /// 3390 §1, RFC 6928 §2). `None`: no maximum in octets.
+    /// 3390 §1, RFC 6928 §2). `None` means that there is no maximum in octets.
     pub initial_window_bytes: Option<u32>,
     /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
     /// round trip. Afterwards it is 1.2 cwnd per round trip.
