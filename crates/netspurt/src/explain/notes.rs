@@ -185,19 +185,24 @@ impl CaptureNotes {
         }
         if self.untimed > 0 {
             lines.push(format!(
-                "{} without a time, or with a time that 64 bits of nanoseconds cannot hold; each \
-                 gets the time of the packet before it",
+                "the capture has {} without a time, or with a time that 64 bits of nanoseconds \
+                 cannot hold; each gets the time of the packet before it",
                 counted(self.untimed)
             ));
         }
         if self.early > 0 {
-            lines.push(format!("times before 1970, which count as 1970: {}", counted(self.early)));
+            lines.push(format!(
+                "the capture has {} with a time before 1970; such a time counts as the beginning of \
+                 1970",
+                counted(self.early)
+            ));
         }
         if self.back > 0 {
             lines.push(format!(
-                "{} with a time up to {} ms earlier than the time of the packet before; round \
-                 trips across such a step are not measured, and other times across it are wrong; \
-                 if the clock was not set back, sort the packets first: reordercap FILE NEW",
+                "the capture has {} with a time up to {} ms earlier than the time of the previous \
+                 packet; round trips across such a step back are not measured, and other times \
+                 across it are wrong; if the clock was not set back, sort the packets first: \
+                 reordercap FILE NEW",
                 counted(self.back),
                 self.back_ns_max as f64 / 1e6
             ));

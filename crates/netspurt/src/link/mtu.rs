@@ -1,4 +1,4 @@
-//! The largest datagram that a link carries, and what happens to larger ones.
+//! The largest datagram that a link carries, and what happens to larger datagrams.
 
 use crate::ip::{fragment_payload, full_fragments};
 use crate::segment::IPV4_HEADER_BYTES;

@@ -115,8 +115,8 @@ pub struct Retired<T> {
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
 /// allow. A packet that comes after that belongs to a new connection. The needed memory depends
-/// only on the active connections, which are the connections that are not retired. Three kinds of
-/// packets show that the same ends begin another connection:
+/// only on the number of active connections, which are the connections that are not retired. Three
+/// kinds of packets show that the same ends begin another connection:
 ///
 /// * a SYN that has another sequence number;
 /// * a SYN-ACK that acknowledges another SYN;

@@ -147,10 +147,10 @@ fn a_full_window_also_holds_back_a_sender_that_paces_itself() {
     assert_eq!(paced(5000, 6), [0, 226], "the window is never full");
 }
 
-/// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
-/// first three come at 60, 70 and 80 ms. The last comes at 160 ms. `meanwhile` has the packets that
-/// are captured between the third and the last acknowledgment. Returns the milliseconds that the
-/// connection waited for the congestion window, and for the path.
+/// The capture is beside the sender, which sends a flight of four segments. The acknowledgments of
+/// the first three segments come at 60, 70 and 80 ms. The last acknowledgment comes at 160 ms.
+/// `meanwhile` has the packets that are captured between the third and the last acknowledgment.
+/// Returns the milliseconds that the connection waited for the congestion window, and for the path.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));

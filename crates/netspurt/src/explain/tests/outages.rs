@@ -8,11 +8,11 @@ use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use super::super::{CauseRule, Verdict, VerdictEvidence, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
-/// Four segments are sent, and the first arrives. An outage destroys the other three, the ACK, and
-/// all retransmissions except the last. `timeouts` has the times of the retransmissions. A second
-/// ACK answers the last retransmission. It has a D-SACK block that reports this retransmission, and
-/// it echoes the timestamp of this retransmission. A receiver echoes the newest timestamp of a
-/// segment that begins at or below its last ACK (RFC 7323 §4.3).
+/// Four segments are sent, and the first arrives. An outage destroys the other three segments, the
+/// ACK of the first segment, and all retransmissions except the last. `timeouts` has the times of
+/// the retransmissions. A second ACK answers the last retransmission. It has a D-SACK block that
+/// reports this retransmission, and it echoes the timestamp of this retransmission. A receiver
+/// echoes the newest timestamp of a segment that begins at or below its last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(101.0, 0, 4);
@@ -163,9 +163,9 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
 }
 
 /// The round trip from the capture to the receiver takes 1 ms. The round trip from the capture to
-/// the sender takes `near` ms. A segment comes each millisecond. It waited in a queue before the
-/// capture, so it echoes the timestamp of the acknowledgment that came `queued` ms before the
-/// segment. The 41st segment is lost before the capture. Its retransmission comes at the
+/// the sender takes `near` ms. A segment comes each millisecond. Each segment waited in a queue
+/// before the capture, so it echoes the timestamp of the acknowledgment that came `queued` ms
+/// before the segment. The 41st segment is lost before the capture. Its retransmission comes at the
 /// millisecond `at`. The segments that were sent between the 90th segment and this retransmission
 /// are also lost before the capture. Returns the causes of the retransmissions.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {

@@ -18,10 +18,10 @@ const FULL: u16 = 1460;
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
 /// of 20 full segments and a rest of `more` octets. The acknowledgments of the segments come 5 ms
 /// apart. If `more` is not zero, this rest leaves `after` ms after ACK number `goes_on` of the
-/// burst. Then the next burst leaves when the rest is acknowledged. Otherwise the next burst leaves
-/// `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data at the time
-/// of this ACK. Returns the milliseconds that the sender waited for its application, for room in
-/// its send buffer, and to send a short segment.
+/// burst. Then the next burst leaves when the rest is acknowledged. If `more` is zero, the next
+/// burst leaves `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data
+/// at the time of this ACK. Returns the milliseconds that the sender waited for its application,
+/// for room in its send buffer, and for the ACK that releases a short segment.
 fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
     let mut packets: Vec<Packet> = opened_for_segments();
     let (mut at, mut octet) = (60, 1);
