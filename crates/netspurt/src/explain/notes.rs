@@ -192,8 +192,8 @@ impl CaptureNotes {
         }
         if self.early > 0 {
             lines.push(format!(
-                "the capture has {} with a time before 1970; such a time counts as the beginning of \
-                 1970",
+                "the capture has {} with a time before 1970; such a time counts as the beginning \
+                 of 1970",
                 counted(self.early)
             ));
         }

@@ -121,8 +121,8 @@ impl<T: Copy> OneWay<T> {
     /// 7323 §2.3) in packets of 16 KiB. Segmentation offload makes packets of about this size.
     const SEGMENTS_MAX: usize = 1 << 16;
     /// The maximum number of outstanding segments that are followed before the first
-    /// acknowledgment. This limit is lower, because a capture of one direction never has an
-    /// acknowledgment. First flights have far fewer segments than this limit.
+    /// acknowledgment. This limit is lower than `SEGMENTS_MAX`, because a capture of one direction
+    /// never has an acknowledgment. First flights have far fewer segments than this limit.
     const UNANSWERED_SEGMENTS_MAX: usize = 1 << 8;
     /// If `DIVIDED_MAX` segments are outstanding, none is divided.
     const DIVIDED_MAX: usize = 1 << 12;

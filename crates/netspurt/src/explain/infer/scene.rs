@@ -134,7 +134,8 @@ pub struct SenderScene {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AcksOnTheirWay {
     /// Whether two conditions hold. First, the capture has acknowledgments of the retransmitted
-    /// octets that had not reached the sender. Second, no duplicate ACK or SACK block came lately.
+    /// octets that had not reached the sender. Second, no duplicate ACK or SACK block came
+    /// recently.
     pub untold: bool,
     /// Whether the capture shows which acknowledgments had reached the sender. False if several
     /// acknowledgments of the retransmitted octets, or of octets above them, passed before the
@@ -202,7 +203,8 @@ impl SenderScene {
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
     /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. Two rttvar are less than the four
-    /// rttvar of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
+    /// rttvar of RFC 6298 §2.3, so the result is a lower bound. If no round trip is known, only the
+    /// usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;

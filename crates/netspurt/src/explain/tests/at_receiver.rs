@@ -263,7 +263,7 @@ fn a_path_that_reorders_may_deliver_an_original_late() {
     assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }
 
-/// RFC 9293 §3.10.7.4: a host answers octets that arrive twice at once. The host stays silent here,
+/// RFC 9293 §3.10.7.4: if octets arrive twice, a host answers at once. The host stays silent here,
 /// so the transmissions were lost behind the capture, or the host dropped them. Only the last one
 /// of each talk was answered.
 #[test]

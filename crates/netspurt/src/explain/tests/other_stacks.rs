@@ -310,7 +310,7 @@ fn the_timer_sent_the_head_again_if_octets_that_were_sent_much_later_had_arrived
 }
 
 /// Two SACK blocks report octets above a lost segment. A round trip takes 10 ms, so no reordering
-/// timer waits for 30 ms. FreeBSD's retransmission timer may fire 30 ms after a transmission.
+/// timer waits for 30 ms. But FreeBSD's retransmission timer may fire 30 ms after a transmission.
 #[test]
 fn if_a_timer_fires_long_after_two_reports_it_is_the_retransmission_timer() {
     let cause = |ms: f64| {
@@ -505,7 +505,7 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
 }
 
 /// After a timeout, the sender sends the head at 900 ms, and then again. Go-back-N would send the
-/// head only once. Less than a round trip later, no timer fires.
+/// head only once. If the head is sent again less than a round trip later, no timer sent it.
 #[test]
 fn go_back_n_sends_the_head_only_once() {
     let mut talk = Talk::opened(true, false);

@@ -113,8 +113,9 @@ fn a_timer_sent_a_lone_segment_if_no_ack_triggered_it() {
 
 /// The path between the sender and the capture takes 100 ms in both directions together. SACK
 /// blocks report more and more octets above the hole. The sender repairs two holes, and repeats
-/// octets that blocks report only when they pass the capture, 50 ms before the repetitions pass it.
-/// These blocks had not reached the sender, so the sender does not send everything again.
+/// octets above them. SACK blocks report these octets, but they pass the capture only some 50 ms
+/// before the repetitions. So these blocks had not reached the sender, and the sender does not send
+/// everything again.
 #[test]
 fn blocks_that_had_not_reached_the_sender_show_no_go_back_n() {
     let mut talk = Talk::midway();
