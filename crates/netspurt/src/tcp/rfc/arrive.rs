@@ -277,7 +277,8 @@ impl Tcb {
             self.look_for_fin_ack(cx.now);
         }
         if right > left {
-            // A segment with octets cannot be part of a loop of ACKs (`tcp_oow_rate_limited`).
+            // A segment with octets cannot be part of a loop of ACKs, so it is always answered
+            // (`tcp_oow_rate_limited`).
             self.rx.need = AckNeed::Now;
         } else {
             self.rx.challenge(cx.now, &self.config);
