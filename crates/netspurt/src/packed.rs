@@ -301,7 +301,7 @@ impl PackedValue for Ranges {
 pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     let mut left = Vec::with_capacity(octets.len() + octets.len().div_ceil(8));
     for eight in octets.chunks(8) {
-        // The additional octet, and the octets that are not zero.
+        // A group consists of the additional octet and the octets that are not zero.
         let (mut group, mut count) = ([0; 16], 1);
         for (place, octet) in eight.iter().enumerate() {
             let there = u8::from(*octet != 0);

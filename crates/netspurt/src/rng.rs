@@ -1,9 +1,9 @@
 //! Random streams with names. Each part of a run that needs random numbers draws them from a stream
 //! that is named after this part.
 //!
-//! A stream depends only on the seed of the run and on the name of the stream. If another part of
-//! the run also draws numbers, the other streams therefore do not change. If two algorithms are
-//! compared with the same seed, the same random numbers decide their losses.
+//! A stream depends only on the seed of the run and on the name of the stream. So if another part
+//! of the run also draws numbers, the other streams do not change. If two algorithms are compared
+//! with the same seed, the same random numbers decide their losses.
 
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;

@@ -111,7 +111,7 @@ impl Limits {
     const STAMP_BYTES: u32 = 12;
 
     /// The default MSS (RFC 9293 §3.7.1). Most full segments have at least `SMALL_MSS_BYTES`
-    /// octets.
+    /// octets, so a smaller divisor does not count as the size of a full segment.
     const SMALL_MSS_BYTES: u32 = 536;
 
     /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,

@@ -64,13 +64,14 @@ impl CaptureNotes {
     /// Shorter steps back are not noted. A host takes the time of a packet, and stores the packet
     /// afterwards. If two of its processors do this for two packets at once, the packet with the
     /// later time may be stored first. The step is then a part of the time that a processor needs
-    /// for a packet, which is a few microseconds. The error of the measured times is not larger.
+    /// for a packet, which is a few microseconds. So the measured times are wrong by a few
+    /// microseconds at most.
     pub const STEP_NS_MIN: u64 = 10_000;
     /// If the number of copies is at least the number of packets of TCP divided by
     /// `SHARE_OF_COPIES`, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
     /// If the number of packets out of order is less than the number of packets of TCP divided by
-    /// `SHARE_LATE`, the path may have reordered them.
+    /// `SHARE_LATE`, the path may have reordered them. Then there is no note.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.
@@ -184,19 +185,24 @@ impl CaptureNotes {
         }
         if self.untimed > 0 {
             lines.push(format!(
-                "{} without a time, or with a time that 64 bits of nanoseconds cannot hold; each \
-                 gets the time of the packet before it",
+                "the capture has {} without a time, or with a time that 64 bits of nanoseconds \
+                 cannot hold; each gets the time of the packet before it",
                 counted(self.untimed)
             ));
         }
         if self.early > 0 {
-            lines.push(format!("times before 1970, which count as 1970: {}", counted(self.early)));
+            lines.push(format!(
+                "the capture has {} with a time before 1970; such a time counts as the beginning \
+                 of 1970",
+                counted(self.early)
+            ));
         }
         if self.back > 0 {
             lines.push(format!(
-                "{} with a time up to {} ms earlier than the time of the packet before; round \
-                 trips across such a step are not measured, and other times across it are wrong; \
-                 if the clock was not set back, sort the packets first: reordercap FILE NEW",
+                "the capture has {} with a time up to {} ms earlier than the time of the previous \
+                 packet; round trips across such a step back are not measured, and other times \
+                 across it are wrong; if the clock was not set back, sort the packets first: \
+                 reordercap FILE NEW",
                 counted(self.back),
                 self.back_ns_max as f64 / 1e6
             ));

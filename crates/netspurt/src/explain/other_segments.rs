@@ -1,5 +1,5 @@
-//! Keeps captured segments that are not plain until their connections process them. A plain segment
-//! (`PlainSegment`) has no unusual flags or options.
+//! Keeps captured segments that are not plain. They are kept until their connections process them.
+//! A plain segment (`PlainSegment`) has no unusual flags or options.
 
 use crate::wire::TcpView;
 

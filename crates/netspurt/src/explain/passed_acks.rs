@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_knows_an_ack_first_and_uses_its_window_later() {
+    fn a_sender_knows_an_acknowledgment_before_it_uses_its_window() {
         let mut acks = PassedAcks::none(1, Some(16_001));
         acks.add(ack(1000, 3001, None), ms(64));
         assert_eq!(next(&acks, 1063), None);

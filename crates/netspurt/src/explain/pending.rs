@@ -162,8 +162,8 @@ impl PendingSegment<'_> {
 impl PendingSegments {
     /// The maximum number of words.
     const MOST: usize = 256;
-    /// The maximum number of segments that are not plain. They need more memory than plain
-    /// segments.
+    /// The maximum number of segments that are not plain. There is a limit of their own for them,
+    /// because they need more memory than plain segments.
     const MOST_OTHERS: u16 = 32;
 
     /// Whether there is room for a segment that was captured at the instant `at`. There is no room

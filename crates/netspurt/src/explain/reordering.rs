@@ -98,9 +98,9 @@ impl HeldSegment {
 
 /// The segments of a connection that wait because the capture is out of order.
 ///
-/// A new segment is moved before a held segment if two conditions hold. First, it was captured at
-/// most [`Disorder::LIMIT`] and at most half a round trip later. Second, one of these rules shows
-/// that it passed first:
+/// A new segment is moved before a held segment if two conditions hold. First, it was captured
+/// later than the held segment by at most [`Disorder::LIMIT`] and at most half a round trip.
+/// Second, one of these rules shows that it passed first:
 ///
 /// * Both segments have the same sender, which sent the new segment first. Their header fields are
 ///   compared one by one, and the first field that differs shows the order. The fields are: the

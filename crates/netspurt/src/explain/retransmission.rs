@@ -142,9 +142,9 @@ impl ExplainedRetransmission {
         self.cause.get() == Some(Cause::Rto)
     }
 
-    /// Takes the fact that the sender changes its flow label when a retransmission timer fires. If
-    /// the retransmission is a lone segment with the label of the packet before it, no timer sent
-    /// it, so a tail loss probe did. Returns whether this is so.
+    /// Notes that the sender changes its flow label when a retransmission timer fires. If the
+    /// retransmission is a lone segment with the label of the packet before it, no timer sent it,
+    /// so it is a tail loss probe. Returns whether it is such a probe.
     pub fn tell_by_label(&mut self) -> bool {
         let lone = matches!(
             self.rule,

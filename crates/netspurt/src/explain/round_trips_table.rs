@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(stamps.echoed(100, 7), Some(at(0)));
         assert_eq!(stamps.echoed(100, 8), None, "a duplicate ACK");
         assert_eq!(stamps.echoed(200, 7), None, "each value counts once");
-        assert_eq!(stamps.echoed(300, 9), Some(at(20)), "8 was never echoed");
+        assert_eq!(stamps.echoed(300, 9), Some(at(20)), "the value 8 was never echoed");
         assert_eq!(stamps.echoed(400, 8), None);
     }
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_for_timestamps_that_are_never_echoed_is_bounded() {
+    fn timestamps_that_are_never_echoed_take_bounded_memory() {
         let mut stamps = AwaitedStamps::default();
         (0..100_000).for_each(|val| stamps.sent(at(0), val));
         assert_eq!(stamps.values.len(), AwaitedStamps::MOST);

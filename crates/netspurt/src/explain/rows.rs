@@ -32,7 +32,8 @@ pub fn direction_columns(rows: impl Iterator<Item = (u64, Side)> + Clone) -> [Co
     ]
 }
 
-/// Rounds a confidence for a table to four decimals. The confidences are not known more precisely.
+/// Rounds a confidence for a table to four decimals, because the confidences are not known more
+/// precisely.
 pub fn confidence(share: f32) -> f64 {
     (f64::from(share) * 1e4).round() / 1e4
 }

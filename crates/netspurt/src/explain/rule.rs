@@ -52,7 +52,7 @@ pub enum CauseRule {
     /// Like [`LoneByHabit`](Self::LoneByHabit), but the sender's SYN shows a stack that sends no
     /// tail loss probes.
     LoneBySyn,
-    /// The flow label shows the cause. In some stacks, a timeout changes the label.
+    /// The flow label shows the cause, because a timeout changes the label in some stacks.
     FlowLabel,
     /// The sender sends all octets again in order after a fast retransmit, as Tahoe does.
     InOrder,
@@ -62,8 +62,8 @@ pub enum CauseRule {
     /// already reported. A sender that uses SACK does not do this. So this sender sends all octets
     /// again from the head on.
     ReportedBefore,
-    /// ICMP reported that a packet of the sender was too big for the path, and the sender then sent
-    /// again octets that were outstanding.
+    /// ICMP reported that a packet of the sender was too big for the path. Then the sender sent
+    /// outstanding octets again.
     TooBig,
 }
 

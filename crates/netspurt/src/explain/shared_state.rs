@@ -31,8 +31,9 @@ pub struct SharedState {
     /// The number of packets that are copies of earlier packets, and the longest time from a packet
     /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of round trips. A packet completed each round trip. The sample comes with the index
-    /// of this packet in the transcript (the stored packets of the capture).
+    /// Samples of round trips. Each sample comes with the number of the packet that completed the
+    /// round trip. This number is the packet's index in the transcript (the stored packets of the
+    /// capture).
     pub samples: Vec<(u32, RttSample)>,
     /// The indexes in the transcript of packets whose numbers do not count, because the numbers do
     /// not belong to the packets' connection (see `stray_packets.rs`).

@@ -131,11 +131,11 @@ impl CapturedConnection {
     }
 
     /// Splits a silence that began when all data was sent: first the connection waited for the
-    /// path, and then for an application. There are three conditions. The packet of `side`
-    /// acknowledges all data. This packet is late (see `LATE_PART`). And `side` has nothing
-    /// outstanding. Returns [`WaitingFor::Application`] for the second part. `None` if a condition
-    /// does not hold or the round trip is not known. Also `None` for a delayed ACK without data,
-    /// because only the next data shows how the delay counts.
+    /// path, and then for an application. There are three conditions. First, the packet of `side`
+    /// acknowledges all data. Second, this packet is late (see `LATE_PART`). Third, `side` has
+    /// nothing outstanding. Returns [`WaitingFor::Application`] for the second part. `None` if a
+    /// condition does not hold or the round trip is not known. Also `None` for a delayed ACK
+    /// without data, because only the next data shows how the delay counts.
     fn was_answered_late(
         &mut self,
         side: Side,

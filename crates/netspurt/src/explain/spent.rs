@@ -511,8 +511,8 @@ mod tests {
     #[test]
     fn a_repair_counts_only_for_the_time_by_which_it_delayed_new_data() {
         assert_eq!(repaired(0), [400, 100], "nothing new was sent");
-        assert_eq!(repaired(500), [450, 50], "half the rate");
-        assert_eq!(repaired(1000), [500, 0], "the same rate");
+        assert_eq!(repaired(500), [450, 50], "new octets at half the rate");
+        assert_eq!(repaired(1000), [500, 0], "new octets at the same rate");
         assert_eq!(repaired(3000), [500, 0], "a repair never counts less than zero");
     }
 

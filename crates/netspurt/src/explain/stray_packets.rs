@@ -26,9 +26,9 @@ impl CapturedConnection {
     const SYN_DATA_MAX: u64 = 1 << 16;
 
     /// Whether `packet` of `side` acknowledges octets of an earlier connection. There are three
-    /// conditions. The other side has only sent a SYN. `side` has not answered the SYN yet. And
-    /// `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT does not accept
-    /// such an acknowledgment (RFC 9293 §3.10.7.3).
+    /// conditions. First, the other side has only sent a SYN. Second, `side` has not answered the
+    /// SYN yet. Third, `packet` acknowledges neither the SYN nor the data in it. A host in SYN-SENT
+    /// does not accept such an acknowledgment (RFC 9293 §3.10.7.3).
     pub(super) fn is_of_earlier(&self, side: Side, packet: &impl CapturedTcp) -> bool {
         let flags = packet.flags();
         if flags.has(Flags::SYN) || !flags.has(Flags::ACK) || self.handshake.has_syn(side) {

@@ -103,7 +103,7 @@ fn data(seq: u32, len: u16) -> Segment {
 }
 
 #[test]
-fn a_segment_with_octets_seen_before_is_a_retransmission() {
+fn a_segment_is_a_retransmission_if_its_octets_were_seen_before() {
     let found = explained(&[(0, 0, data(1, 100)), (0, 5, data(101, 100)), (0, 300, data(1, 100))]);
     assert_eq!((found.passed.tcp, found.connections.len()), (3, 1));
     assert_eq!(table(&found, "retransmissions").rows(), 1);
@@ -120,7 +120,9 @@ fn a_repeated_syn_waited_for_a_timer_but_its_answer_did_not() {
         [(0, 0, syn), (1, 1, syn_ack), (0, 3000, syn), (1, 3001, syn_ack), (0, 3002, ack)];
     let found = explained(&packets);
     let again = table(&found, "retransmissions");
-    let Data::OptionalI64(gaps) = again.column("gap_ns").unwrap() else { panic!("other column") };
+    let Data::OptionalI64(gaps) = again.column("gap_ns").unwrap() else {
+        panic!("the column has another type")
+    };
     assert_eq!(gaps.iter().collect::<Vec<_>>(), [Some(3_000_000_000); 2]);
     let waits = table(&found, "waits");
     assert_eq!(waits.rows(), 1, "one timer fired");
@@ -264,7 +266,11 @@ mod statistics {
         assert_eq!((trips.all.count(), trips.cumulative), (2, 1));
         assert_eq!([ms(trips.all.min_ns()), ms(trips.all.max_ns())], [Some(20), Some(30)]);
         let repairs = found.repairs.unwrap();
-        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "since the last transmission");
+        assert_eq!(
+            ms(repairs.ambiguous.max_ns()),
+            Some(30),
+            "the time since the last transmission"
+        );
         assert_eq!((repairs.of_one_max, ms(repairs.gaps.max_ns())), (1, Some(290)));
     }
 
@@ -361,7 +367,7 @@ mod statistics {
     }
 
     #[test]
-    fn data_that_is_sent_into_a_closed_window_is_a_window_probe() {
+    fn a_window_probe_is_data_that_is_sent_into_a_closed_window() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (1, 1, Segment { window: 50, ..ack(1) }),
@@ -386,7 +392,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_first_sack_block_below_the_acknowledgment_reports_a_duplicate() {
+    fn the_first_sack_block_reports_a_duplicate_if_it_lies_below_the_acknowledgment() {
         let with = |blocks: &[(u32, u32)]| {
             let mut all = SackBlocks::default();
             for &(left, right) in blocks {
@@ -497,7 +503,7 @@ mod statistics {
     /// If packets are cut after 68 octets, the timestamp of a SYN is cut off, but the timestamps of
     /// data are not. The ticks of the sender's clock count from the first captured timestamp.
     #[test]
-    fn the_clock_of_timestamps_is_measured_from_the_first_captured_timestamp() {
+    fn a_timestamp_clock_is_measured_from_the_first_captured_timestamp() {
         let at = |n: u32| 100 + 10 * u64::from(n);
         let stamped = |seq: u32, ms: u64| {
             let mut segment = data(seq, 10);

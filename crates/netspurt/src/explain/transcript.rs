@@ -20,7 +20,7 @@ use super::{
 };
 
 /// The maximum number of octets of payload in one row. Captured packets may have more, because some
-/// network cards split them after the capture.
+/// network cards split them after the capture. Such packets are divided into several rows.
 const MOST_PAYLOAD: u32 = 0xf000;
 
 /// The estimator whose timer is computed for the table `rto`.
@@ -183,8 +183,8 @@ impl Transcript {
     }
 }
 
-/// Returns the extent of each direction. A direction has the number of its connection and the side
-/// that sends.
+/// Returns the extent of each direction. The key of a direction is the number of its connection and
+/// the side that sends.
 fn extents<'a>(
     packets: impl Iterator<Item = &'a Logged>,
     known: &HashMap<u64, Known>,

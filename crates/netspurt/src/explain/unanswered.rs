@@ -2,8 +2,8 @@
 //!
 //! Acknowledgments trigger some retransmissions. If the acknowledgments were not captured, such a
 //! retransmission looks like a timeout. Without acknowledgments, only a timer that backs off can be
-//! recognised: it sends the same octets again and again, and the waits between these transmissions
-//! double (RFC 6298 §5.5).
+//! recognised. Such a timer sends the same octets again and again, and the waits between these
+//! transmissions double (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;

@@ -23,8 +23,8 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another.
     pub order: Order,
-    /// The largest datagram that the link carries, and what happens to larger ones. The value is
-    /// `None` for no limit.
+    /// The largest datagram that the link carries, and what happens to larger datagrams. The value
+    /// is `None` for no limit.
     pub mtu: Option<Mtu>,
     /// The queue's limit and its algorithm.
     pub queue: Queue,

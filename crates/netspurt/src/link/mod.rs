@@ -1,5 +1,6 @@
-//! One direction of a link: loss, queue, transmission, propagation, in that order. A link carries
-//! *frames*. A frame is a simulated segment, or stands for a real packet in a live run.
+//! One direction of a link. Its parts are, in this order: loss, queue, transmission and
+//! propagation. A link carries *frames*. A frame is a simulated segment, or stands for a real
+//! packet in a live run.
 //!
 //! A frame may be lost at the entry. Otherwise it is queued, and sent at the link's rate. On the
 //! way, it may be lost, duplicated or delayed. It arrives after the propagation delay. If the queue

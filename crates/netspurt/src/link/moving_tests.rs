@@ -97,7 +97,7 @@ fn a_rate_step_applies_to_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_time_interrupts_a_transmission_that_continues_after_it() {
+fn after_a_dead_time_an_interrupted_transmission_continues() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -163,7 +163,7 @@ fn the_copy_of_a_frame_has_the_delay_of_the_new_path() {
 }
 
 #[test]
-fn frames_above_the_given_length_travel_longer() {
+fn frames_above_the_given_length_arrive_later() {
     let long = |octets| Effects { long: Some((octets, ms(500))), ..Effects::default() };
     let arrived = |octets| fates(LinkConfig { effects: Some(long(octets)), ..slow() }, &[0]).0;
     assert_eq!((arrived(1000), arrived(999)), (vec![(2000, 0)], vec![(2500, 0)]));

@@ -1,4 +1,4 @@
-//! The largest datagram that a link carries, and what happens to larger ones.
+//! The largest datagram that a link carries, and what happens to larger datagrams.
 
 use crate::ip::{fragment_payload, full_fragments};
 use crate::segment::IPV4_HEADER_BYTES;
@@ -26,8 +26,8 @@ pub struct Mtu {
 }
 
 impl Mtu {
-    /// The least possible limit in octets. Every link of the internet must carry a datagram of this
-    /// size (RFC 791 §3.2).
+    /// The least possible limit in octets, because every link of the internet must carry a datagram
+    /// of this size (RFC 791 §3.2).
     pub const BYTES_MIN: u32 = 68;
 
     /// A limit of `bytes` octets, if it is at least [`BYTES_MIN`](Self::BYTES_MIN).

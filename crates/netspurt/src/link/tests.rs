@@ -241,7 +241,7 @@ fn random_losses_have_the_given_rate_and_bursts_have_the_given_mean_length() {
 }
 
 #[test]
-fn the_length_of_bursts_that_change_by_time_does_not_depend_on_the_rate_of_frames() {
+fn if_bursts_change_by_time_their_length_does_not_depend_on_the_rate_of_frames() {
     // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either
     // rate. The next frame after a lost frame is lost with probability 1/21 + 20/21 (1 - 0.05 -
     // 0.0025)^gap_ms.

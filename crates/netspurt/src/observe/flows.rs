@@ -115,8 +115,8 @@ pub struct Retired<T> {
 /// [`Side::From`] is the sender of the first packet. A connection is *retired* when the same ends
 /// begin another connection, or when none of its packets was seen for longer than its [`Lifetimes`]
 /// allow. A packet that comes after that belongs to a new connection. The needed memory depends
-/// only on the active connections, which are the connections that are not retired. Three kinds of
-/// packets show that the same ends begin another connection:
+/// only on the number of active connections, which are the connections that are not retired. Three
+/// kinds of packets show that the same ends begin another connection:
 ///
 /// * a SYN that has another sequence number;
 /// * a SYN-ACK that acknowledges another SYN;
@@ -311,7 +311,7 @@ impl<T: Default> Flows<T> {
         match self.due.get(self.next_checked) {
             None => self.next_checked = 0,
             Some(due) if at > *due && self.live[self.next_checked].is_over(at, self.lifetimes) => {
-                self.retire(u32::try_from(self.next_checked).expect("an index of 32 bits"));
+                self.retire(u32::try_from(self.next_checked).expect("an index has 32 bits"));
             }
             Some(_) => self.next_checked += 1,
         }
@@ -348,11 +348,17 @@ impl<T: Default> Flows<T> {
         let one = self.live.swap_remove(place as usize);
         self.due.swap_remove(place as usize);
         let hash = Self::hash(&self.hashes, one.key);
-        self.places.find_entry(hash, |known| *known == place).expect("its index").remove();
+        self.places
+            .find_entry(hash, |known| *known == place)
+            .expect("each connection has an index")
+            .remove();
         if let Some(moved) = self.live.get(place as usize) {
-            let before = u32::try_from(self.live.len()).expect("an index of 32 bits");
+            let before = u32::try_from(self.live.len()).expect("an index has 32 bits");
             let hash = Self::hash(&self.hashes, moved.key);
-            *self.places.find_mut(hash, |known| *known == before).expect("its index") = place;
+            *self
+                .places
+                .find_mut(hash, |known| *known == before)
+                .expect("each connection has an index") = place;
         }
         self.retired.push(one.retire());
         let most = 4 * self.live.len() + Self::ROOM;
@@ -427,8 +433,8 @@ impl<T> Iterator for OrderedFlows<T> {
 impl<T> Live<T> {
     /// A packet after the end of a connection still belongs to the connection if its sequence
     /// number is *near*. A near number differs by less than `NEAR` from the number of its sender's
-    /// last packet. The largest window has 2^30 octets (RFC 7323 §2.3), but nearly all windows are
-    /// far smaller.
+    /// last packet. The largest window has 2^30 octets (RFC 7323 §2.3). `NEAR` is smaller, because
+    /// nearly all windows are far smaller.
     const NEAR: u32 = 1 << 26;
     /// A SYN carries fewer than `SYN_DATA_MAX` octets of data (RFC 7413), and its SYN-ACK
     /// acknowledges them.

@@ -70,7 +70,7 @@ pub struct Answer {
 ///    Karn and Partridge (1987, RFC 6298 §3) must not use this sample.
 ///
 /// Linux has the first two rules (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In place of the
-/// third rule, Linux uses echoed timestamps; this code does not use them.
+/// third rule, Linux uses echoed timestamps. This code does not use them.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -121,8 +121,8 @@ impl<T: Copy> OneWay<T> {
     /// 7323 §2.3) in packets of 16 KiB. Segmentation offload makes packets of about this size.
     const SEGMENTS_MAX: usize = 1 << 16;
     /// The maximum number of outstanding segments that are followed before the first
-    /// acknowledgment. A capture of one direction never has an acknowledgment, and first flights
-    /// have far fewer segments.
+    /// acknowledgment. This limit is lower than `SEGMENTS_MAX`, because a capture of one direction
+    /// never has an acknowledgment. First flights have far fewer segments than this limit.
     const UNANSWERED_SEGMENTS_MAX: usize = 1 << 8;
     /// If `DIVIDED_MAX` segments are outstanding, none is divided.
     const DIVIDED_MAX: usize = 1 << 12;
@@ -306,8 +306,8 @@ impl<T: Copy> OneWay<T> {
 
     /// Does the same as [`answered`](Self::answered) for a `segment` that acknowledges the octets
     /// below `ack`. Calls the function `each` for every outstanding segment that the acknowledgment
-    /// newly covers, with the way in which the outstanding segment is covered. A segment may be
-    /// covered first by a SACK block and later in order.
+    /// newly covers, and tells it how this outstanding segment is covered. A segment may be covered
+    /// first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,

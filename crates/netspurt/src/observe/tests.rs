@@ -65,7 +65,7 @@ fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
 /// which it is ambiguous whether the reply was for the first instance of the packet or a later
 /// instance)". Linux takes no sample of such an ACK (`FLAG_RETRANS_DATA_ACKED`).
 #[test]
-fn the_sample_of_an_ack_that_covers_retransmitted_octets_is_ambiguous() {
+fn a_sample_is_ambiguous_if_its_ack_covers_retransmitted_octets() {
     let mut way = sent(&[0, 5, 9]);
     assert!(way.sent(at(50), &data(1), ()).unwrap().again);
     let sample = way.answered(at(80), &ack(201, &[])).sample.unwrap();
@@ -102,7 +102,7 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
 /// filled, so it does not show the round trip.
 /// Linux marks these octets with `TCPCB_SACKED_ACKED`.
 #[test]
-fn an_ack_of_octets_that_sack_reported_before_gives_no_sample() {
+fn an_ack_gives_no_sample_if_sack_reported_its_octets_before() {
     let mut way = sent(&[0, 5]);
     way.answered(at(30), &ack(1, &[(1, 101)]));
     assert_eq!(way.answered(at(90), &ack(101, &[])).sample, None);
@@ -207,7 +207,7 @@ fn the_number_of_followed_segments_is_bounded() {
 }
 
 #[test]
-fn a_connection_whose_beginning_was_not_seen_is_followed_from_either_side() {
+fn a_connection_is_followed_from_either_side_if_its_beginning_was_not_seen() {
     let mut seen = TwoWay::default();
     let answer = |seq, number| Segment { seq, ..ack(number, &[]) };
     seen.take(Side::To, at(0), &answer(500, 7000));
@@ -241,7 +241,7 @@ fn samples_are_right_although_sequence_numbers_wrap() {
 }
 
 #[test]
-fn an_ack_that_repeats_the_number_and_the_window_is_a_duplicate() {
+fn an_ack_is_a_duplicate_if_it_repeats_the_number_and_the_window() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })
@@ -310,7 +310,11 @@ fn if_a_syn_is_sent_again_after_a_reset_its_connection_is_open() {
     assert_eq!(of(passing(1, 4000, 80, Flags::SYN, 7)), 0);
     assert_eq!(of(Passing { ack: 8, ..passing(1, 80, 4000, both, 1 << 30) }), 0);
     assert_eq!(of(passing(1, 4000, 80, Flags::ACK, 8)), 0);
-    assert_eq!(of(passing(601, 4000, 80, Flags::ACK, 8)), 0, "idle for ten minutes");
+    assert_eq!(
+        of(passing(601, 4000, 80, Flags::ACK, 8)),
+        0,
+        "the connection is idle for ten minutes"
+    );
 }
 
 /// A reset that the receiver ignores (RFC 5961 §3.2) may have a number far outside of its window.
@@ -323,11 +327,19 @@ fn a_connection_goes_on_after_a_reset_without_effect() {
     assert_eq!(of(passing(2, 4000, 80, Flags::RST, 1 << 30)), 0, "a forged reset");
     assert_eq!(of(passing(3, 4000, 80, Flags::ACK, 2000)), 0);
     assert_eq!(of(passing(4, 80, 4000, Flags::ACK, 1 << 29)), 0, "the connection is still open");
-    assert_eq!(of(passing(604, 80, 4000, Flags::ACK, 1 << 29)), 0, "idle for ten minutes");
+    assert_eq!(
+        of(passing(604, 80, 4000, Flags::ACK, 1 << 29)),
+        0,
+        "the connection is idle for ten minutes"
+    );
     // After the reset of one side, the other side's segments may still be on their way.
     assert_eq!(of(passing(605, 4000, 80, Flags::RST, 2000)), 0);
     assert_eq!(of(passing(606, 80, 4000, Flags::ACK, (1 << 29) + 1000)), 0);
-    assert_eq!(of(passing(607, 80, 4000, Flags::ACK, 1 << 20)), 1, "a far number after the end");
+    assert_eq!(
+        of(passing(607, 80, 4000, Flags::ACK, 1 << 20)),
+        1,
+        "the number is far from the last number"
+    );
 }
 
 /// The captured packets may lack the SYN of the second connection between two ends.
@@ -347,7 +359,11 @@ fn another_connection_between_two_ends_is_found_without_its_syn() {
     assert_eq!(of(passing(6, 4000, 80, fin, 9)), 1);
     assert_eq!(of(passing(7, 80, 4000, Flags::ACK, 1000)), 1, "the number is near the last number");
     assert_eq!(of(passing(8, 80, 4000, Flags::RST, 1 << 31)), 1, "a reset may have any number");
-    assert_eq!(of(passing(9, 80, 4000, Flags::ACK, 1 << 28)), 2, "a far number after the end");
+    assert_eq!(
+        of(passing(9, 80, 4000, Flags::ACK, 1 << 28)),
+        2,
+        "the number is far from the last number"
+    );
 }
 
 /// RFC 9293 §3.5 describes a connection that both ends open at the same time.

@@ -32,7 +32,8 @@ pub struct Gate {
     entering: VecDeque<(Time, Segment)>,
     /// The packets that have left the path towards the host since the last [`Gate::take`].
     delivered: Vec<Departure>,
-    /// Finds the fragment that completes a datagram. The real host itself reassembles datagrams.
+    /// Only finds the fragment that completes a datagram, because the real host itself reassembles
+    /// datagrams.
     datagrams: Reassembling<Segment, ()>,
     /// The shim, a retransmission timer at the host's edge.
     shim: Option<Box<Shim>>,

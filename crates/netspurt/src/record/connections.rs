@@ -165,8 +165,8 @@ impl Spans {
         if rank == all || rank > self.count() {
             return None;
         }
-        // The histogram rounds a share up to the next rank. With a share in the middle between two
-        // ranks, a rounding error in the division cannot change the rank.
+        // The histogram rounds a share up to the next rank. The share given here is in the middle
+        // between two ranks, so a rounding error in the division cannot change the rank.
         let share = (rank as f64 - 0.5) / self.count() as f64;
         let value = self.histogram.value_at_quantile(share).min(self.max.as_nanos());
         Some(value.cast_signed())

@@ -41,7 +41,7 @@ const BLOCK: usize = 4096;
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
-    // The last number of the block before, followed by the numbers of this block.
+    // The list has the last number of the previous block, followed by the numbers of this block.
     let mut words = [0; BLOCK + 1];
     let mut octets = [0; BLOCK * 8];
     for block in all.chunks(BLOCK) {

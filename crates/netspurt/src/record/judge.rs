@@ -13,8 +13,8 @@ use crate::segment::{Cause, Flags, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// No segment has more octets than this number. A retransmission that begins at most this far
-/// before an arriving octet may contain that octet.
+/// No segment has more octets than this number. So a retransmission that contains an arriving octet
+/// begins at most this far before the octet.
 const SEGMENT_BYTES_MAX: u64 = 1 << 17;
 
 /// The number of retransmissions and of spurious retransmissions, for each cause.
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_of_octets_that_arrived_or_will_arrive_is_spurious() {
+    fn a_retransmission_is_spurious_if_its_octets_arrived_or_will_arrive() {
         let (first, retransmission) =
             (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
         for steps in [
@@ -350,7 +350,7 @@ mod tests {
 
     /// An arrival of an earlier retransmission counts like an arrival of the original.
     #[test]
-    fn a_second_retransmission_while_the_first_is_on_its_way_is_spurious() {
+    fn a_second_retransmission_is_spurious_if_the_first_is_still_on_its_way() {
         let retransmission = |id| segment(id, 1, 10, Some(Cause::Rto));
         let steps = [
             (true, segment(1, 1, 10, None)),

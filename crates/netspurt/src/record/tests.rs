@@ -49,19 +49,23 @@ fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {
 
 /// The values of a column of texts.
 fn texts(table: &Table, column: &str) -> Vec<&'static str> {
-    let Some(Data::Tag { codes, texts }) = table.column(column) else { panic!("no tags") };
+    let Some(Data::Tag { codes, texts }) = table.column(column) else {
+        panic!("the column has no tags")
+    };
     codes.iter().map(|code| texts[usize::from(*code)]).collect()
 }
 
 /// The values of a column of numbers.
 fn longs(table: &Table, column: &str) -> Vec<i64> {
-    let Some(Data::I64(values)) = table.column(column) else { panic!("no numbers") };
+    let Some(Data::I64(values)) = table.column(column) else { panic!("the column has no numbers") };
     values.clone()
 }
 
 /// The values of a column of numbers, some of which may be absent.
 fn optional(table: &Table, column: &str) -> Vec<Option<i64>> {
-    let Some(Data::OptionalI64(values)) = table.column(column) else { panic!("no optional i64") };
+    let Some(Data::OptionalI64(values)) = table.column(column) else {
+        panic!("the column has no optional numbers")
+    };
     values.iter().collect()
 }
 
@@ -117,7 +121,9 @@ fn a_connection_is_recorded_from_its_handshake_to_its_last_segment() {
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
-    let Some(Data::U16(flags)) = segments.column("flags") else { panic!("no flags") };
+    let Some(Data::U16(flags)) = segments.column("flags") else {
+        panic!("the column has no flags")
+    };
     assert_eq!(flags[..], [2, 2, 18, 16, 16, 16, 17, 17, 16, 4]);
     assert_eq!(table(&tables, "syns").rows(), 3);
 }
@@ -416,7 +422,7 @@ fn file_of(table: &Table) -> Vec<u8> {
 proptest! {
     /// The numbers have one to eight octets, and some are negative or absent.
     #[test]
-    fn a_narrow_column_has_the_same_file_digest_and_rows_as_the_wide_column(
+    fn a_narrow_column_has_the_file_the_digest_and_the_rows_of_the_wide_column(
         rows in prop::collection::vec((any::<i64>(), 0_u32..64, prop::bool::weighted(0.8)), 1..90),
         picked in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {

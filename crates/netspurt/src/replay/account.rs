@@ -12,7 +12,7 @@ use super::engine::{Judged, TimerVerdict};
 /// probes, and again the delays of the probes that were retransmitted spuriously. The *efficiency*
 /// is the share of the delays in the total time. Allman and Paxson (SIGCOMM '99) weigh the time
 /// spent waiting for necessary timeouts against the share of bad timeouts, which are the spurious
-/// ones.
+/// timeouts.
 ///
 /// departs: RFC 889 §3.3 - the RFC does not say how much time counts for a spurious retransmission;
 /// the reading used here is the only reading that agrees with the RFC's whole table.

@@ -115,8 +115,8 @@ pub struct Judged {
     pub verdict: TimerVerdict,
 }
 
-/// The time from a lost probe to the next probe, if the times of sending are unknown. RFC 889 §2
-/// counts a probe as lost after half a minute.
+/// The time from a lost probe to the next probe, if the times of sending are unknown. The value
+/// comes from RFC 889 §2, which counts a probe as lost after half a minute.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
 impl Replay {

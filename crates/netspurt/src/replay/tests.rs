@@ -96,7 +96,7 @@ fn a_timer_uses_a_sample_before_the_reply_arrives_only_in_rfc_889s_order() {
 }
 
 #[test]
-fn a_reply_that_arrives_when_a_probe_leaves_is_processed_before_the_probe() {
+fn if_a_reply_arrives_when_a_probe_leaves_the_reply_is_processed_first() {
     let delays = recording(&[Some(1000), Some(10)]);
     assert_eq!(waits(&delays, Replay::of(&delays), MillsConfig::default()), [3_000_000, 2_000_000]);
 }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_on_which_length_adds_no_delay_has_one_timer_for_all_lengths() {
+    fn a_path_has_one_timer_for_all_lengths_if_length_adds_no_delay() {
         let mut algorithm = by_length();
         (0..200).for_each(|n| {
             probe(&mut algorithm, 40 + n % 200, 1000);

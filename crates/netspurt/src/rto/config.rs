@@ -100,7 +100,7 @@ macro_rules! algorithms {
 algorithms! {
     /// RFC 793: one smoothed value and a factor.
     "rfc793": Rfc793(Rfc793Config);
-    /// RFC 889: one gain for rising round trips, another for falling ones.
+    /// RFC 889: one gain for rising round trips, and another gain for falling round trips.
     "mills": Mills(MillsConfig);
     /// Jacobson 1988: mean and mean deviation, in integers.
     "jacobson88": Jacobson88(Jacobson88Config);

@@ -284,7 +284,7 @@ fn every_name_selects_the_algorithm_that_has_this_name() {
 }
 
 #[test]
-fn docs_estimators_md_has_a_row_for_every_algorithm() {
+fn the_page_on_estimators_has_a_row_for_every_algorithm() {
     let page = include_str!("../../../../docs/estimators.md");
     for name in EstimatorConfig::NAMES {
         assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");

@@ -487,7 +487,8 @@ mod tests {
     /// before the retransmissions are 208, 420, 832 and 1664 ms. In general, the second gap is from
     /// 412 to 440 ms. The gap depends on when the first timer fired within a bucket of the timer
     /// wheel. The gap is 420 ms if the first timer fired at a count of jiffies that is 7 modulo 8.
-    /// The test therefore arms the first timer at a count that is 3 modulo 8.
+    /// The first timer fires 208 ms, which are 52 jiffies, after it is armed. The test therefore
+    /// arms it at a count that is 3 modulo 8.
     #[test]
     fn on_a_short_path_the_gaps_are_those_measured_on_linux_with_jiffies_of_4_ms() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });

@@ -82,9 +82,10 @@ impl Rfc6298Config {
 /// SYN-ACK timed out and `initial` is below `syn_fallback`, the timer for data begins without
 /// backoff at `syn_fallback` (§5.7).
 ///
-/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)) for two kinds of
-/// samples: from an echoed timestamp, and from a scoreboard that times every segment (RFC 7323
-/// appendix G). FlightSize is the flight size just before the ACK.
+/// With `spread_gains`, the gains are divided by ceiling(FlightSize / (2 SMSS)), where FlightSize
+/// is the flight size just before the ACK (RFC 7323 appendix G). This rule applies to two kinds of
+/// samples: samples from an echoed timestamp, and samples from a scoreboard that times every
+/// segment.
 ///
 /// The response to a spurious timeout follows RFC 4015. If the ACK that proves the timeout spurious
 /// brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer stays

@@ -205,9 +205,9 @@ impl EventQueue {
         self.nodes.link(node, next);
     }
 
-    /// Returns the last node that is not after the appointment `when` in the list that ends with
-    /// the node `last`. Returns the node `last` itself if all nodes are after the appointment,
-    /// because the node after the last node is the first.
+    /// Searches the list that ends with the node `last`, and returns the last node that is not
+    /// after the appointment `when`. If all nodes are after the appointment, returns the node
+    /// `last` itself, because the list is circular: the first node follows the last node.
     fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
         let mut before = last;
         loop {

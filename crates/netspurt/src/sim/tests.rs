@@ -203,8 +203,8 @@ fn a_flow_starts_before_the_other_events_of_its_instant() {
     assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 
-/// A world that is stopped between events and then continued has the same events and counts as a
-/// world that is not stopped.
+/// A world may be stopped between events and then continued. It has the same events and the same
+/// counts as a world that is not stopped.
 #[test]
 fn flows_start_and_end_at_the_same_times_in_one_step_or_in_many() {
     let population = || {

@@ -164,14 +164,14 @@ pub struct NsNewReno {
     /// At the end of a recovery, cwnd becomes the smaller of two values: ssthresh, and the
     /// outstanding data plus one segment (`exit_recovery_fix_`).
     pub exit_fix: bool,
-    /// With `bugfix`: a fast retransmit is allowed if all octets that were sent before the last
+    /// With `bugfix`, a fast retransmit is allowed if all octets that were sent before the last
     /// loss was found are acknowledged. Without this switch, it is allowed only if at least one
     /// more octet is acknowledged (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if cwnd is above one segment and the last
+    /// With `bugfix`, a fast retransmit is also allowed if cwnd is above one segment and the last
     /// new ACK acknowledged at most three segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if the last new ACK acknowledged a segment
+    /// With `bugfix`, a fast retransmit is also allowed if the last new ACK acknowledged a segment
     /// and echoed the timestamp of this segment's last transmission (`bugFix_ts_`; RFC 3782 §6.2).
     pub bugfix_ts: bool,
 }

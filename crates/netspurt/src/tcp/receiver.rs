@@ -13,7 +13,7 @@ use crate::ranges::{Range, Ranges};
 /// delayed acknowledgment). The start of a transmission on an idle link is rounded to a whole
 /// nanosecond. If a packet should arrive exactly at the end of a hold, it may arrive slightly
 /// earlier or later because of this rounding. After some hundred round trips, the difference is 20
-/// ns.
+/// ns, which is less than `GRAIN`.
 const GRAIN: Duration = Duration::from_nanos(50);
 
 /// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).

@@ -47,10 +47,11 @@ impl InferenceReport {
     const CERTAIN: f32 = 0.99;
     /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
     const AT_RECEIVER: f32 = 0.985;
-    /// The number of round trips from which on the shortest of them is a bound for others. If round
-    /// trips vary at random, the next one is shorter than `n` others with a probability of 1 /
-    /// (`n` + 1). So with fewer round trips, an acknowledgment must come in less than a quarter of
-    /// the shortest one before it counts as too early to answer a retransmission.
+    /// If at least this many round trips were measured, the shortest of them counts as a lower
+    /// bound for all round trips. If round trips vary at random, the next one is shorter than `n`
+    /// others with a probability of 1 / (`n` + 1). So with fewer round trips, an acknowledgment
+    /// counts as too early to answer a retransmission only if it comes in less than a quarter of
+    /// the shortest round trip.
     const FAR_SAMPLES: u32 = 8;
 
     /// Completes the cause and the verdict of the retransmission `one`.
@@ -72,7 +73,7 @@ impl InferenceReport {
         let at_receiver = match self.vantage {
             Vantage::Sender | Vantage::Middle => false,
             Vantage::Receiver => true,
-            // A capture beside the sender would have the original.
+            // If the capture had been taken beside the sender, it would have the original.
             Vantage::Unknown => one.original_missing,
         };
         one.cause_confidence = one.rule.confidence(at_receiver);

@@ -16,7 +16,7 @@ pub struct DuplicatesSoFar {
     /// The number of these ACKs that left the window unchanged. An ACK that changes the window is
     /// no duplicate ACK for a sender (RFC 5681 §2).
     pub same_window: u32,
-    /// The number of the ACKs with an unchanged window in a row. A segment with data, or with
+    /// The number of ACKs in a row that left the window unchanged. A segment with data, or with
     /// another window, ends the row.
     pub row: u32,
 }
@@ -44,10 +44,10 @@ pub struct ScenePlace {
     /// Whether the retransmission is the last outstanding segment, but lacks up to 40 octets at the
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
-    /// Whether three conditions hold. This retransmission follows the previous one without a gap.
-    /// It was sent less than the shortest round trip after the previous one. And no acknowledgment
-    /// with news came between these retransmissions. After a longer time, an acknowledgment that
-    /// the capture missed may have triggered this retransmission.
+    /// Whether three conditions hold. First, this retransmission follows the previous one without a
+    /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
+    /// acknowledgment with news came between these retransmissions. After a longer time, an
+    /// acknowledgment that the capture missed may have triggered this retransmission.
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
@@ -56,12 +56,12 @@ pub struct ScenePlace {
     /// half of the largest window (`tcp_bound_to_half_wnd`) or 64 KiB. So this field is false for
     /// the part of a burst beyond the length of a piece.
     pub in_burst: bool,
-    /// Whether two conditions hold. The retransmission is a later part of a burst that is longer
-    /// than a piece. And SACK blocks had reported an earlier part of this burst.
+    /// Whether two conditions hold. First, the retransmission is a later part of a burst that is
+    /// longer than a piece. Second, SACK blocks had reported an earlier part of this burst.
     pub burst_repeats_reported: bool,
-    /// Whether three conditions hold. The octets of this retransmission had been acknowledged in
-    /// the capture. These octets lie above the previous retransmission. And this retransmission
-    /// came sooner after the previous one than any timer fires.
+    /// Whether three conditions hold. First, the octets of this retransmission had been
+    /// acknowledged in the capture. Second, these octets lie above the previous retransmission.
+    /// Third, this retransmission came so soon after the previous one that no timer can have fired.
     pub soon_after_previous: bool,
 }
 
@@ -134,7 +134,8 @@ pub struct SenderScene {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AcksOnTheirWay {
     /// Whether two conditions hold. First, the capture has acknowledgments of the retransmitted
-    /// octets that had not reached the sender. Second, no duplicate ACK or SACK block came lately.
+    /// octets that had not reached the sender. Second, no duplicate ACK or SACK block came
+    /// recently.
     pub untold: bool,
     /// Whether the capture shows which acknowledgments had reached the sender. False if several
     /// acknowledgments of the retransmitted octets, or of octets above them, passed before the
@@ -154,13 +155,14 @@ impl SenderScene {
     /// The longest time by which a host or a capture is assumed to delay a packet.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The maximum lateness of a reordering timer. Linux sets this timer two ticks later
-    /// (`TCP_TIMEOUT_MIN`), and it fires up to one tick after the time that was set. A tick takes
-    /// 4 ms if there are 250 ticks a second.
+    /// (`TCP_TIMEOUT_MIN`), and it fires up to one tick after the time that was set. A tick takes 4
+    /// ms if there are 250 ticks a second, so the timer is at most 12 ms late. The rest is a
+    /// margin.
     pub const REORDERING_LATE: Duration = Duration::from_millis(15);
     /// The time in which a sender beside the capture answers an acknowledgment.
     pub const ANSWER: Duration = Duration::from_millis(1);
-    /// The lowest floor (minimum RTO) of the timers in common use. `TCP_RTO_MIN_US` and similar
-    /// settings go down to some tens of milliseconds. The defaults are 200 ms and more.
+    /// The lowest floor (minimum RTO) of the timers in common use. By default, floors are 200 ms or
+    /// more. But `TCP_RTO_MIN_US` and similar settings lower them to some tens of milliseconds.
     pub const FLOOR: Duration = Duration::from_millis(40);
     /// Most timers add at least 200 ms to srtt (Linux: `TCP_RTO_MIN`). `USUAL_FLOOR` is 10 ms less,
     /// as a margin.
@@ -201,7 +203,8 @@ impl SenderScene {
 
     /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
     /// rttvar or by [`FLOOR`](Self::FLOOR), whichever is longer. Two rttvar are less than the four
-    /// rttvar of RFC 6298 §2.3. If no round trip is known, only the usual minimum of timers counts.
+    /// rttvar of RFC 6298 §2.3, so the result is a lower bound. If no round trip is known, only the
+    /// usual minimum of timers counts.
     pub fn shortest_rto(&self) -> Duration {
         if self.rtt.is_zero() {
             return Self::USUAL_FLOOR;
@@ -236,9 +239,9 @@ impl SenderScene {
     }
 
     /// Whether a timer sent the retransmission, because no acknowledgment can have triggered it.
-    /// There are two conditions. Acknowledgments report no loss, or only one or two duplicate ACKs
-    /// came, to which the sender would have reacted earlier. And at least a round trip has passed
-    /// since the octets before the retransmission were acknowledged.
+    /// There are two conditions. First, acknowledgments report no loss, or only one or two
+    /// duplicate ACKs came, and the sender would have reacted to these earlier. Second, at least a
+    /// round trip has passed since the octets before the retransmission were acknowledged.
     pub fn is_unreported(&self) -> bool {
         let few = self.duplicates.count < 3 && !self.hole && self.sack.is_some();
         few && !self.is_clocked()
@@ -278,14 +281,15 @@ impl SenderScene {
     }
 
     /// Whether the sender does not use SACK, and the third duplicate ACK came just before the
-    /// retransmission. Some senders begin another fast retransmit soon after the previous one.
+    /// retransmission. It does not matter whether the previous fast retransmit was sent shortly
+    /// before, because some senders soon begin another one.
     pub fn is_third_duplicate(&self) -> bool {
         self.sack == Some(false) && self.duplicates.count == 3 && self.lag <= Self::ANSWER
     }
 
     /// Whether the third duplicate ACK of a new row came just before the retransmission. In 4.4BSD
     /// and in stacks like it, a segment with data or with another window ends a row of duplicate
-    /// ACKs, and the third ACK of the next row triggers another fast retransmit.
+    /// ACKs. The third ACK of the next row triggers another fast retransmit.
     pub fn is_third_in_row(&self) -> bool {
         self.duplicates.row == 3 && self.duplicates.count > 3 && self.lag <= Self::ANSWER
     }

@@ -60,9 +60,10 @@ mod tests {
     #[test]
     fn only_linux_writes_the_window_scale_as_last_option_after_sack_or_timestamps() {
         let is = |order| is_linux(SynStyle { order, ..SynStyle::default() });
-        // The peer's SYN has all options, no timestamps, or no SACK.
+        // In these three cases, the peer's SYN has all options, no timestamps, or no SACK.
         assert!([0x2483, 0x243, 0x283].into_iter().all(is));
-        // The orders of FreeBSD (for these peers), of OpenBSD, and of stacks without window scale.
+        // These are the orders of FreeBSD (for these peers), of OpenBSD, and of stacks without
+        // window scale.
         assert!(![0x2348, 0x234, 0x238, 0x2438, 0x23, 0x248, 0x24, 0x28, 0x2].into_iter().any(is));
     }
 
@@ -74,11 +75,11 @@ mod tests {
         {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Usual, "{order:x}");
         }
-        // FreeBSD, without and with timestamps.
+        // These are the orders of FreeBSD, without and with timestamps.
         for (order, hop_limit) in [(0x234, 64), (0x2348, 51)] {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Rare, "{order:x}");
         }
-        // ns-3 and picoTCP.
+        // These are the orders of ns-3 and of picoTCP.
         for (order, hop_limit) in [(0x834, 64), (0x2438, 64)] {
             assert_eq!(shown(order, hop_limit), ProbesBySyn::Never, "{order:x}");
         }

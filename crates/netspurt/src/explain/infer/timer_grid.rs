@@ -28,7 +28,7 @@ impl TimerGrid {
     /// The steps that are tried, the longest first.
     const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
     /// A timeout is captured some time after its tick, because hosts and captures add delays. The
-    /// delays of two timeouts may differ by at most the time `WIDTH`.
+    /// delays of two timeouts are assumed to differ by at most the time `WIDTH`.
     const WIDTH: Duration = Duration::from_millis(2);
     /// The maximum probability with which random instants would fall on one of the tried grids. A
     /// grid with a higher probability is not reported.

@@ -158,7 +158,8 @@ impl SenderTrouble {
 
     /// The maximum number of SACK blocks whose times are kept.
     const MOST_REPORTS: usize = 256;
-    /// The maximum number of ranges of one kind. A hostile capture may report any number of ranges.
+    /// The maximum number of ranges of one kind. It is needed because a hostile capture may report
+    /// any number of ranges.
     const MOST_RANGES: usize = 1 << 12;
 
     /// Whether SACK blocks report no holes, and no retransmission is outstanding.
@@ -230,9 +231,9 @@ impl SenderTrouble {
     }
 
     /// Gives the cause `cause`, which is go-back-N, to the retransmissions after the first one of
-    /// the current repair, because the next retransmission shows that the sender sends everything
-    /// again in order. If no acknowledgment had reported a loss when the repair began, a timeout
-    /// began it.
+    /// the current repair. The reason is that the next retransmission shows that the sender sends
+    /// everything again in order. If no acknowledgment had reported a loss when the repair began, a
+    /// timeout began it.
     pub fn went_in_order(&mut self, cause: Cause) {
         let (first, end) = (self.machine.first, self.found.len());
         if first < end {
@@ -285,12 +286,13 @@ impl SenderTrouble {
     }
 
     /// Whether a packet with the octets `left..right` may be the late original of an earlier
-    /// retransmission. There are three conditions. The retransmission covers all octets of the
-    /// packet. The original of the retransmission was not captured before the retransmission. And
-    /// the retransmission came less than a round trip (`round`) ago. A sender waits at least a
-    /// round trip before it sends these octets once more. If identifications or timestamps already
-    /// show that the packet is older, `round` is `None`, and the time does not matter. Each
-    /// retransmission has one original, so each retransmission is found only once.
+    /// retransmission. There are three conditions. First, the retransmission covers all octets of
+    /// the packet. Second, the original of the retransmission was not captured before the
+    /// retransmission. Third, the retransmission came less than a round trip (`round`) ago. A
+    /// sender waits at least a round trip before it sends these octets once more. If
+    /// identifications or timestamps already show that the packet is older, `round` is `None`, and
+    /// the time does not matter. Each retransmission has one original, so each retransmission is
+    /// found only once.
     pub fn filled_by_other(
         &mut self,
         at: Time,
@@ -371,8 +373,8 @@ impl SenderTrouble {
     }
 
     /// A D-SACK block reports the octets `left..right`. Returns whether these octets filled a hole
-    /// and did not arrive twice. They were sent again once, and no acknowledgment covered them
-    /// before, although octets above them were reported. While octets are missing, a receiver
+    /// and did not arrive twice. They were retransmitted only once, and no acknowledgment covered
+    /// them before, although octets above them were reported. While octets are missing, a receiver
     /// answers each segment at once (RFC 5681 §4.2). So if two copies had arrived, an earlier
     /// acknowledgment would cover these octets. Some receivers (FreeBSD 13) send such a block about
     /// a segment that arrived once.
@@ -531,13 +533,13 @@ impl SenderTrouble {
 
     /// Takes a retransmission that begins at the octet `left` and was captured at the instant `at`.
     /// The wait before it may show the cause of the previous retransmission. There are three
-    /// conditions. Both retransmissions begin at the same octet. Only the length of a silence
-    /// showed the cause so far. And no acknowledgment with news came between them. If the previous
-    /// retransmission was a timeout, this wait is twice as long as the wait before the previous
-    /// retransmission (RFC 6298 §5.5). After a tail loss probe, it is not twice as long. `heard` is
-    /// the time of the last acknowledgment with news. The last acknowledgment of new octets
-    /// restarted the timer (RFC 6298 §5.3). A packet that the sender sent at this restart would
-    /// have passed the capture at `una_at`.
+    /// conditions. First, both retransmissions begin at the same octet. Second, only the length of
+    /// a silence showed the cause so far. Third, no acknowledgment with news came between them. If
+    /// the previous retransmission was a timeout, this wait is twice as long as the wait before the
+    /// previous retransmission (RFC 6298 §5.5). After a tail loss probe, it is not twice as long.
+    /// `heard` is the time of the last acknowledgment with news. The last acknowledgment of new
+    /// octets restarted the timer (RFC 6298 §5.3). A packet that the sender sent at this restart
+    /// would have passed the capture at `una_at`.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;

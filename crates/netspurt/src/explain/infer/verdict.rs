@@ -276,8 +276,9 @@ impl VerdictWatch {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
         // If the octets of the retransmission had arrived before, another segment filled the gap
-        // below them. So neither the retransmission `one` nor a later one may have carried the
-        // octet that the receiver waited for. Without SACK, this condition does not apply.
+        // below them. So neither the retransmission `one` nor a later retransmission may have
+        // carried the octet that the receiver waited for. Without SACK, this condition does not
+        // apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);

@@ -82,6 +82,10 @@ mod tests {
     fn a_segment_is_alone_if_none_follows_it_within_half_a_round_trip() {
         assert_eq!(since_lone(&[1000, 1101, 1102]), Some(Duration::from_millis(102)));
         assert_eq!(since_lone(&[1000, 1001, 1101]), None);
-        assert_eq!(since_lone(&[1000, 1101, 1102, 1400]), Some(Duration::ZERO), "another silence");
+        assert_eq!(
+            since_lone(&[1000, 1101, 1102, 1400]),
+            Some(Duration::ZERO),
+            "another silence begins"
+        );
     }
 }

@@ -36,8 +36,8 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture later than the packet. The time
-        // between them is `near`.
+        // The sender's answer to a packet passes the capture later than the packet, by the time
+        // `near`.
         let una_heard = acks.heard.una_at + near;
         // If the capture is far from the sender, the retransmission answers an acknowledgment that
         // passed the capture before the retransmission, by about the time `near`.

@@ -43,7 +43,8 @@ impl Sender {
         }
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags().has(flag));
         match (syn, ack) {
-            // A host answers a SYN at once. A host that sends its SYN again got no SYN-ACK.
+            // A host answers a SYN at once. So if the SYN is sent again, the host seems to have
+            // dropped the earlier SYN.
             (true, false) => true,
             (true, true) if self.current.answers_syn => true,
             // A SYN-ACK answers the SYN and the data in it.

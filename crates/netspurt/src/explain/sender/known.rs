@@ -91,9 +91,10 @@ impl Sender {
 /// Notes that a verdict is not known if the first answer to a retransmission was probably lost.
 ///
 /// A receiver answers at once if it lacks octets or gets octets twice. Otherwise it delays an ACK
-/// by some 200 ms at most. If the first ACK of a retransmission came later than that after the last
-/// transmission of its octets, an earlier ACK was probably lost, and so was any D-SACK block in it.
-/// Then neither the late ACK nor the absence of D-SACK blocks shows that the octets were missing.
+/// by some 200 ms at most. If the first ACK of a retransmission came more than this time after the
+/// last transmission of its octets, an earlier ACK was probably lost. Any D-SACK block in this
+/// earlier ACK was lost with it. Then neither the late ACK nor the absence of D-SACK blocks shows
+/// that the octets were missing.
 fn note_late_answers(found: &mut [ExplainedRetransmission]) {
     /// The maximum time by which receivers delay an ACK, and a margin.
     const DELAYED: Duration = Duration::from_millis(250);

@@ -54,8 +54,8 @@ impl Sender {
     const READING: Duration = Duration::from_millis(1);
 
     /// Counts duplicate acknowledgments in a row. An acknowledgment of new octets ends the row
-    /// (`news`), and so does a segment that repeats the acknowledgment and has data or another
-    /// window: such a segment is no duplicate acknowledgment (RFC 5681 §2).
+    /// (`news`). A segment that repeats the acknowledgment, but has data or another window, also
+    /// ends the row, because it is no duplicate acknowledgment (RFC 5681 §2).
     #[inline]
     pub(super) fn count_in_row(
         &mut self,

@@ -64,7 +64,7 @@ packed_value!(CeilingSeries { bytes, trips, full, from, until, since_full });
 
 impl FlightCeiling {
     /// The minimum number of full round trips that show a ceiling. In 20 round trips, a congestion
-    /// window would grow by ten segments.
+    /// window would grow by ten segments, so the outstanding octets would exceed the ceiling.
     const FULL_MIN: u64 = 20;
     /// The outstanding octets may differ from the ceiling by at most `SEGMENTS_OFF` segments.
     const SEGMENTS_OFF: u64 = 2;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_octets_that_come_back_to_a_ceiling_make_a_series() {
+    fn a_series_is_found_if_the_outstanding_octets_come_back_to_a_ceiling() {
         let found = series((0..90).map(|trip| [40_000, 68_000, 66_500][trip % 3])).unwrap();
         // The first round trip begins with the first acknowledgment.
         assert_eq!((found.bytes, found.full, found.trips), (68_000, 60, 89));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn outstanding_octets_that_grow_in_each_round_trip_make_no_series() {
+    fn no_series_is_found_if_the_outstanding_octets_grow_in_each_round_trip() {
         assert_eq!(series((0..500).map(|trip| 20_000 + trip * 500)), None);
     }
 

@@ -105,7 +105,8 @@ impl SteadyCourse {
 impl Course {
     /// A direction with fewer than `FEWEST_BYTES` octets of data gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
-    /// The largest payload of a packet on most links. A captured segment may hold several packets.
+    /// The largest payload of a packet on most links. A captured segment may hold several packets,
+    /// so a longer payload counts as this number of octets.
     pub const SEGMENT_BYTES_MAX: u64 = 1460;
     /// The number of spans.
     const SPANS: usize = 16;
@@ -203,7 +204,7 @@ impl Course {
     }
 
     /// The part of the course after its first quarter, if the rate was steady in this part. `None`
-    /// if the octets of some span differ from the mean by more than a tenth. `None` also if the
+    /// if the octets of some span differ from the mean by more than a tenth. Also `None` if the
     /// part has fewer than six spans or no round trip. The last span does not count, because it has
     /// not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
@@ -363,14 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_constant_after_a_slow_beginning_is_steady() {
+    fn a_rate_is_steady_if_it_is_constant_after_a_slow_beginning() {
         let steady = course(|ms| (if ms < 200 { 50 } else { 1000 }, 30)).steady().unwrap();
         assert!((steady.rate_bps() - 8e6).abs() < 1e5, "{steady:?}");
         assert!(steady.from >= Time::from_nanos(200_000_000), "{steady:?}");
     }
 
     #[test]
-    fn a_rate_with_a_pause_or_a_change_by_a_fifth_is_not_steady() {
+    fn a_rate_is_not_steady_if_it_pauses_or_changes_by_a_fifth() {
         assert_eq!(course(|ms| (if ms % 500 < 250 { 1100 } else { 900 }, 30)).steady(), None);
         assert_eq!(
             course(|ms| (if (600..650).contains(&ms) { 0 } else { 1000 }, 30)).steady(),

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_queue_delivers_at_link_rate_while_round_trips_become_longer() {
-        // The link takes 1 ms for each delivery. The octets are sent twice as fast.
+        // The link takes 1 ms for each delivery. The octets are sent twice as fast, so the queue
+        // grows.
         let [longer, shorter, slowly, _] = changes(100, |n| (500 * n, 40_000 + 500 * n)).sums;
         assert_eq!(longer.lasted_ns / 1_000_000 * 1000, longer.bytes);
         assert!(longer.rtt_ns >= longer.lasted_ns / 2);

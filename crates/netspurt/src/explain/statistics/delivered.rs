@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_count_once_when_a_block_reports_them() {
+    fn octets_that_a_block_reports_count_only_once() {
         let mut delivered = Delivered::default();
         delivered.covered(&sent(10, 0, true), CoveredBy::ByBlock);
         assert_eq!(delivered.bytes(0), 1000);

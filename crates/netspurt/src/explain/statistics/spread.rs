@@ -81,7 +81,8 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// The spans are 10 s and 10 s + 2 ns in turn, so each span deviates from the mean by 1 ns.
+    /// The spans alternate between 10 s and 10 s + 2 ns, so each span deviates from the mean by 1
+    /// ns.
     #[test]
     fn small_deviations_from_a_long_mean_are_exact() {
         let mut spread = Spread::default();

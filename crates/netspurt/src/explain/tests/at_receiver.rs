@@ -191,7 +191,7 @@ fn a_host_that_answers_only_the_second_syn_dropped_the_first() {
 
 /// A host may refuse data that comes with a SYN (RFC 7413 §4.2.2).
 #[test]
-fn the_retransmission_of_data_that_the_host_refused_was_needed() {
+fn a_retransmission_was_needed_if_the_host_refused_the_original_data() {
     for (acked, verdict) in [(1, None), (501, Some(Verdict::Spurious))] {
         let mut talk = Talk::midway();
         let syn = Segment { len: 500, flags: Flags::SYN, ..Segment::default() };
@@ -208,7 +208,7 @@ fn the_retransmission_of_data_that_the_host_refused_was_needed() {
 /// before the retransmission comes, this shows that the host dropped the original. If the receiver
 /// sends nothing between the original and the retransmission, the capture does not show this.
 #[test]
-fn the_retransmission_of_data_that_the_host_dropped_was_needed() {
+fn a_retransmission_was_needed_if_the_host_dropped_the_original() {
     let (dropped, seen) = (VerdictEvidence::Dropped, VerdictEvidence::AtReceiver);
     for (told, verdict) in
         [(Some(1020.0), (Verdict::Needed, dropped)), (None, (Verdict::Spurious, seen))]
@@ -263,7 +263,7 @@ fn a_path_that_reorders_may_deliver_an_original_late() {
     assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }
 
-/// RFC 9293 §3.10.7.4: a host answers octets that arrive twice at once. The host stays silent here,
+/// RFC 9293 §3.10.7.4: if octets arrive twice, a host answers at once. The host stays silent here,
 /// so the transmissions were lost behind the capture, or the host dropped them. Only the last one
 /// of each talk was answered.
 #[test]

@@ -314,7 +314,11 @@ fn the_first_of_two_waits_begins_when_the_timer_was_restarted() {
         talk.causes()
     };
     assert_eq!(two(991.0), [Some(Cause::Rto), Some(Cause::Rto)]);
-    assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
+    assert_eq!(
+        two(1069.0),
+        [Some(Cause::Tlp), Some(Cause::Rto)],
+        "the second wait is 2.3 times 260 ms"
+    );
 }
 
 /// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. After the
@@ -413,7 +417,7 @@ fn a_second_retransmission_of_the_head_after_a_silence_is_a_timeout() {
 
 /// After a fast retransmit, Tahoe begins slow start at the hole.
 #[test]
-fn retransmissions_in_order_without_acks_between_them_are_go_back_n() {
+fn retransmissions_in_order_are_go_back_n_if_no_ack_comes_between_them() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000);
     let back = Some(Cause::GoBackN);
@@ -491,7 +495,7 @@ fn a_fast_retransmit_is_found_where_sequence_numbers_wrap() {
 /// With segmentation offload, one captured packet holds several segments. The repair sends only one
 /// of them.
 #[test]
-fn one_segment_of_an_offloaded_packet_is_retransmitted_by_sack_recovery() {
+fn sack_recovery_retransmits_one_segment_of_an_offloaded_packet() {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 8000);
     for n in 2..=4 {
@@ -536,7 +540,7 @@ fn at_the_receiver_a_retransmission_without_its_original_was_needed() {
 }
 
 #[test]
-fn octets_that_are_acknowledged_but_were_not_captured_are_counted() {
+fn octets_are_counted_if_they_are_acknowledged_but_were_not_captured() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(201.1, 2000).ack(301.1, 3000);
     assert_eq!(talk.causes(), []);

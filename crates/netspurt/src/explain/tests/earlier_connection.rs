@@ -51,7 +51,7 @@ fn both(talk: &Talk) -> [EndedDirection; 2] {
 /// RFC 9293 §3.5.1, RFC 5961 §4.2: the server still has an earlier connection with these ports. It
 /// answers the SYN with the sequence and acknowledgment numbers of this earlier connection.
 #[test]
-fn the_numbers_in_an_answer_of_an_earlier_connection_do_not_count() {
+fn an_answer_of_an_earlier_connection_counts_but_its_numbers_do_not() {
     let syn = Segment { seq: FIRST, flags: Flags::SYN, ..Segment::default() };
     let old = Segment { seq: 700, ack: 900, flags: Flags::ACK, ..Segment::default() };
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };
@@ -70,13 +70,13 @@ fn the_numbers_in_an_answer_of_an_earlier_connection_do_not_count() {
     assert_eq!(forward.statistics.packets.all, 8, "the resets count");
     assert!(reverse.retransmissions.is_empty());
     assert_eq!(reverse.statistics.packets.all, 4, "answers of the earlier connection count");
-    assert_eq!(reverse.statistics.round_trips.all.count(), 1, "of the SYN-ACK");
+    assert_eq!(reverse.statistics.round_trips.all.count(), 1, "the round trip of the SYN-ACK");
     let found = talk.explained_by(Explainer::default().with_transcript(None));
     assert_eq!(found.connections.at(0).ending(), Ending::Open, "no reset ended it");
     let tables = found.transcript.as_ref().unwrap().tables(&found.connections, found.start);
     let segments = tables.iter().find(|table| table.name == "segments").unwrap();
     let acked = segments.column("ack").unwrap();
-    let Data::I64(acked) = acked else { panic!("other column") };
+    let Data::I64(acked) = acked else { panic!("the column has another type") };
     assert_eq!(acked.iter().max(), Some(&1001));
 }
 

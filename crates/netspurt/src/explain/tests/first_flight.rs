@@ -18,7 +18,7 @@ fn initial_windows(beside: usize, rest: &[Sent]) -> [Option<i64>; 2] {
     packets.extend(rest);
     let found = table(&explained(&packets), "connections");
     let Data::Narrow(narrow) = found.column("initial_window_packets").unwrap() else {
-        panic!("other column")
+        panic!("the column has another type")
     };
     let Data::OptionalI64(cells) = narrow.wide() else { panic!("other numbers") };
     let cells: Vec<_> = cells.iter().collect();

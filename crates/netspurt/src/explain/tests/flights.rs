@@ -61,10 +61,11 @@ struct End {
     id: u16,
 }
 
-/// The packets that `steps` make. Each step says whether the second side acts, and what the side
-/// does. Each packet has its time in nanoseconds, the side that sends it, its IP identification and
-/// its segment. Sequence numbers begin with the number `begin`. Two packets are at least `pace`
-/// nanoseconds apart. `stamped` says whether the packets have timestamps.
+/// The packets that the steps in the list `steps` make. Each step says whether the second side
+/// acts, and what the side does. Each packet has its time in nanoseconds, the side that sends it,
+/// its IP identification and its segment. Sequence numbers begin with the number `begin`. Two
+/// packets are at least `pace` nanoseconds apart. `stamped` says whether the packets have
+/// timestamps.
 fn packets(
     steps: &[(bool, Step)],
     (begin, pace): (u32, u64),

@@ -73,9 +73,9 @@ fn the_handshake_lasts_until_the_window_of_a_syn_ack_opens() {
 
 #[test]
 fn a_window_without_room_holds_back_a_sender_with_nothing_outstanding() {
-    assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
-    assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "open for half a segment");
-    assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
+    assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "the window is closed");
+    assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "the window has room for half a segment");
+    assert_eq!(stalled(3000, 1000, 1000), [30, 200], "the window has room for a segment");
 }
 
 /// By RFC 9293 §3.8.6, a receiver should not shrink its window. But Linux closes its window if it
@@ -116,7 +116,7 @@ fn the_time_of_window_probes_counts_as_a_wait_for_the_window() {
 
 /// RFC 9293 §3.8.6.2.1: a sender may send if the window has room for half of the largest window.
 #[test]
-fn a_window_of_half_the_largest_window_holds_back_no_sender() {
+fn a_window_holds_back_no_sender_if_it_is_half_of_the_largest_window() {
     assert_eq!(stalled(1900, 10, 950)[1], 200);
 }
 
@@ -142,15 +142,15 @@ fn paced(window: u16, after: u64) -> [u64; 2] {
 
 #[test]
 fn a_full_window_also_holds_back_a_sender_that_paces_itself() {
-    assert_eq!(paced(3000, 0), [220, 0], "full all the time");
-    assert_eq!(paced(3000, 6), [226, 0], "full for a part of each round trip");
-    assert_eq!(paced(5000, 6), [0, 226], "never full");
+    assert_eq!(paced(3000, 0), [220, 0], "the window is always full");
+    assert_eq!(paced(3000, 6), [226, 0], "the window is full for a part of each round trip");
+    assert_eq!(paced(5000, 6), [0, 226], "the window is never full");
 }
 
-/// The capture is beside the sender, which sends a flight of four segments. Acknowledgments of the
-/// first three come at 60, 70 and 80 ms. The last comes at 160 ms. `meanwhile` has the packets that
-/// are captured between the third and the last acknowledgment. Returns the milliseconds that the
-/// connection waited for the congestion window, and for the path.
+/// The capture is beside the sender, which sends a flight of four segments. The acknowledgments of
+/// the first three segments come at 60, 70 and 80 ms. The last acknowledgment comes at 160 ms.
+/// `meanwhile` has the packets that are captured between the third and the last acknowledgment.
+/// Returns the milliseconds that the connection waited for the congestion window, and for the path.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -250,12 +250,16 @@ pub(super) fn opened_for_segments() -> Vec<Packet> {
 
 /// RFC 9293 §3.8.6.3: a receiver may delay an ACK and send it with data.
 #[test]
-fn a_reply_after_more_than_five_quarters_of_a_round_trip_waited_for_the_application() {
+fn a_reply_waited_for_the_application_if_it_took_more_than_five_quarters_of_a_round_trip() {
     assert_eq!(requests(0, 500), [150, 0, 0]);
     assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
     assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
-    assert_eq!(requests(200, 1), [153, 597, 597], "an ACK at once");
-    assert_eq!(requests(10, 500), [180, 0, 0], "less than a quarter of the round trip");
+    assert_eq!(requests(200, 1), [153, 597, 597], "the ACK came at once");
+    assert_eq!(
+        requests(10, 500),
+        [180, 0, 0],
+        "the reply took less than five quarters of a round trip"
+    );
 }
 
 /// The capture is beside the sender. The sender sends each short segment when the delayed ACK of
@@ -298,7 +302,7 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
 }
 
 #[test]
-fn short_segments_that_leave_just_after_an_ack_waited_for_this_ack() {
+fn if_short_segments_leave_just_after_an_ack_they_waited_for_this_ack() {
     for acks in [&[1000][..], &[500, 1000]] {
         assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
     }
@@ -309,7 +313,7 @@ fn short_segments_that_leave_just_after_an_ack_waited_for_this_ack() {
 /// each is short. The client delays the ACK of this segment by 40 ms. The client needs 60 ms after
 /// each reply until it sends the next request (think time). The round trip is 50 ms.
 #[test]
-fn the_delay_of_the_last_ack_of_a_reply_counts_as_think_time() {
+fn if_the_last_ack_of_a_reply_is_delayed_the_delay_counts_as_think_time() {
     let mut packets = opened_for_segments();
     for packet in &mut packets {
         // This capture is beside the server, so the packets of the handshake have other times than
@@ -377,7 +381,7 @@ fn the_open_share_compares_each_window_with_the_largest_window_so_far() {
     assert_eq!(
         (mean, open),
         (1000.0, 400.0 / 700.0),
-        "the largest so far is 1000, and then 2000 for 300 ms"
+        "the largest window so far is 1000 octets, and then 2000 octets for 300 ms"
     );
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
@@ -431,8 +435,16 @@ fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
 
 #[test]
 fn beside_the_receiver_a_window_that_stays_full_holds_back_the_sender() {
-    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "not full before the first flight");
-    assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
+    assert_eq!(
+        flights_at_receiver(20, 3000),
+        [180, 20],
+        "the window is not full before the first flight"
+    );
+    assert_eq!(
+        flights_at_receiver(20, 3900),
+        [180, 20],
+        "the window has no room for a fourth segment"
+    );
 }
 
 #[test]
@@ -454,7 +466,7 @@ fn beside_the_receiver_a_window_counts_until_the_sender_knows_the_next_window() 
 /// each round trip. The first three flights fill the window of 3000 octets. The acknowledgment of
 /// the third flight opens the window to 9000 octets.
 #[test]
-fn beside_the_receiver_a_larger_window_counts_once_the_sender_knows_it() {
+fn beside_the_receiver_a_larger_window_counts_when_the_sender_knows_it() {
     let mut packets = vec![
         (1, 0, Segment { flags: Flags::SYN, ..Segment::default() }),
         (0, 20, Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() }),

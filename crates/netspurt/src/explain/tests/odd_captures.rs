@@ -248,7 +248,7 @@ fn cooked_link_headers_show_that_a_capture_was_taken_at_the_server() {
 /// RFC 9293 §3.8.6.1: some senders probe a closed window with one octet of new data. The receiver
 /// discards the octet, so the sender sends it again when the window opens.
 #[test]
-fn sending_the_discarded_octet_of_a_probe_again_is_no_retransmission() {
+fn a_discarded_probe_octet_that_is_sent_again_is_no_retransmission() {
     let mut talk = Talk::opened(false, false);
     let window =
         |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };
@@ -295,7 +295,7 @@ fn a_fin_to_a_closed_window_is_no_window_probe_with_data() {
 /// Linux joins small segments when its retransmission timer fires. A tail loss probe repeats only
 /// the last segment (RFC 8985 §7.3).
 #[test]
-fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
+fn a_timeout_sent_a_retransmission_that_joins_several_small_segments() {
     let mut talk = Talk::opened(true, false);
     for n in 0..4 {
         talk.octets(101.0, n * 100, 100);
@@ -308,9 +308,9 @@ fn a_retransmission_that_joins_several_small_segments_was_sent_by_a_timeout() {
 }
 
 /// Stacks made from 4.4BSD fill the segment that the timeout sends. A tail loss probe has either
-/// new octets or old ones (RFC 8985 §7.3).
+/// new octets or old ones (RFC 8985 §7.3), so a segment with both is no probe.
 #[test]
-fn a_retransmission_that_also_has_new_octets_was_sent_by_a_timeout() {
+fn a_timeout_sent_a_retransmission_that_also_has_new_octets() {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 300).octets(350.0, 0, 1000).ack(450.0, 1000);
     assert_eq!(talk.causes(), [Some(Cause::Rto)]);
@@ -463,7 +463,7 @@ fn a_stray_packet_far_outside_of_the_window_changes_nothing() {
             let segments = tables.iter().find(|table| table.name == "segments").unwrap();
             let numbers = ["seq", "ack"].map(|column| match segments.column(column).unwrap() {
                 Data::I64(numbers) => numbers.iter().max().unwrap(),
-                _ => panic!("other column"),
+                _ => panic!("the column has another type"),
             });
             assert!(numbers.iter().all(|number| **number < 20_000), "{numbers:?} {far}");
         }

@@ -163,7 +163,7 @@ fn an_ack_jumps_only_if_each_ack_before_the_loss_covered_less() {
 /// RFC 6298 §3: a segment that was sent twice gives no sample of the round trip, so the estimate
 /// becomes old.
 #[test]
-fn a_head_that_is_sent_again_after_a_long_silence_was_sent_by_the_timer() {
+fn the_timer_sent_the_head_again_after_a_long_silence() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(2101.0, 1000).flight(2102.0, 1000, 4);
     talk.data(5102.0, 1000).ack(5202.0, 2000).data(5202.1, 2000).data(5902.1, 2000);
@@ -172,7 +172,7 @@ fn a_head_that_is_sent_again_after_a_long_silence_was_sent_by_the_timer() {
 }
 
 #[test]
-fn segments_that_end_at_other_octets_than_the_originals_are_no_copies() {
+fn segments_are_no_copies_if_they_end_at_other_octets_than_the_originals() {
     let mut talk = Talk::opened(false, false);
     talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
     talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
@@ -199,7 +199,7 @@ fn beside_the_receiver_a_segment_that_contains_missing_octets_was_needed() {
 }
 
 #[test]
-fn a_second_retransmission_after_the_gap_was_filled_was_spurious() {
+fn a_second_retransmission_was_spurious_if_it_came_after_the_gap_was_filled() {
     let mut talk = at_receiver();
     talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
     talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);
@@ -288,7 +288,7 @@ fn a_partial_ack_and_three_duplicate_acks_trigger_another_fast_retransmit() {
 /// RFC 6298 §5.2: the timer stops if nothing is outstanding. But the timer of ns-3 does not stop.
 /// If an acknowledgment triggers a retransmission, the retransmission comes within 1 ms.
 #[test]
-fn a_timer_that_started_before_a_segment_was_sent_may_send_this_segment_again() {
+fn a_segment_may_be_sent_again_by_a_timer_that_started_before_the_segment_was_sent() {
     for (at, cause) in [(460.0, Cause::Rto), (203.0, Cause::Rto), (201.9, Cause::Fast)] {
         let mut talk = Talk::opened(false, false);
         talk.data(101.0, 0).ack(201.0, 1000).data(at - 3.0, 1000).data(at, 1000);
@@ -299,7 +299,7 @@ fn a_timer_that_started_before_a_segment_was_sent_may_send_this_segment_again() 
 /// RFC 8985 §6.2: RACK marks a segment lost if a segment that was sent later has arrived. Their
 /// times of sending must differ by more than the reordering window, which is at most a round trip.
 #[test]
-fn a_head_that_is_sent_again_after_much_later_octets_arrived_was_sent_by_the_timer() {
+fn the_timer_sent_the_head_again_if_octets_that_were_sent_much_later_had_arrived() {
     for (last, cause) in [(380.0, Cause::Rto), (340.0, Cause::Rack)] {
         let mut talk = first_of_ten_lost(true);
         // The repair is lost. New segments arrive and are reported.
@@ -310,9 +310,9 @@ fn a_head_that_is_sent_again_after_much_later_octets_arrived_was_sent_by_the_tim
 }
 
 /// Two SACK blocks report octets above a lost segment. A round trip takes 10 ms, so no reordering
-/// timer waits for 30 ms. FreeBSD's retransmission timer may fire 30 ms after a transmission.
+/// timer waits for 30 ms. But FreeBSD's retransmission timer may fire 30 ms after a transmission.
 #[test]
-fn a_timer_that_fires_long_after_two_reports_is_a_retransmission_timer() {
+fn if_a_timer_fires_long_after_two_reports_it_is_the_retransmission_timer() {
     let cause = |ms: f64| {
         let mut talk = Talk::midway();
         talk.handshake(true, 10.0, 0.0);
@@ -469,7 +469,7 @@ fn a_timeout_sends_a_lone_segment_again_if_the_syn_shows_a_stack_without_probes(
 /// RFC 6298 §5.3: an acknowledgment of new octets restarts the timer. Here the first timeout came
 /// late, and the second came less than three round trips after the timer was restarted.
 #[test]
-fn a_head_that_no_ack_triggered_was_sent_by_a_timeout() {
+fn a_timeout_sent_the_head_if_no_ack_triggered_it() {
     let cause = |ms: f64| {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 6).data(701.0, 0).ack(801.0, 1000).data(801.1, 1000);
@@ -505,13 +505,13 @@ fn a_repair_at_the_instant_of_the_reordering_timer_is_no_timeout() {
 }
 
 /// After a timeout, the sender sends the head at 900 ms, and then again. Go-back-N would send the
-/// head only once. Less than a round trip later, no timer fires.
+/// head only once. If the head is sent again less than a round trip later, no timer sent it.
 #[test]
 fn go_back_n_sends_the_head_only_once() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).data(930.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rack)]);
-    // After more than a round trip, and too soon for most timers.
+    // The head is sent again after more than a round trip, but too soon for most timers.
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).data(900.0, 0).data(1050.0, 0);
     assert_eq!(talk.causes(), [Some(Cause::Rto), Some(Cause::Rto)]);

@@ -66,8 +66,8 @@ fn if_a_capture_is_slightly_out_of_order_the_true_retransmission_is_still_found(
     assert_eq!(repaired().explained().notes.lines(), [""; 0]);
 }
 
-/// Beside the receiver, an acknowledgment is sent immediately after a segment arrives. The capture
-/// has each acknowledgment before its segment.
+/// Beside the receiver, an acknowledgment is sent immediately after a segment arrives. But this
+/// capture has each acknowledgment before its segment.
 #[test]
 fn a_segment_captured_after_its_acknowledgment_is_no_retransmission() {
     let mut talk = Talk::midway();

@@ -8,11 +8,11 @@ use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use super::super::{CauseRule, Verdict, VerdictEvidence, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
-/// Four segments are sent, and the first arrives. An outage destroys the other three, the ACK, and
-/// all retransmissions except the last. `timeouts` has the times of the retransmissions. A second
-/// ACK answers the last retransmission. It has a D-SACK block that reports this retransmission, and
-/// it echoes the timestamp of this retransmission. A receiver echoes the newest timestamp of a
-/// segment that begins at or below its last ACK (RFC 7323 §4.3).
+/// Four segments are sent, and the first arrives. An outage destroys the other three segments, the
+/// ACK of the first segment, and all retransmissions except the last. `timeouts` has the times of
+/// the retransmissions. A second ACK answers the last retransmission. It has a D-SACK block that
+/// reports this retransmission, and it echoes the timestamp of this retransmission. A receiver
+/// echoes the newest timestamp of a segment that begins at or below its last ACK (RFC 7323 §4.3).
 fn after_outage(timeouts: &[f64]) -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(101.0, 0, 4);
@@ -118,16 +118,28 @@ fn a_silence_without_signs_of_a_timeout_is_a_pause_of_the_application() {
     );
     assert_eq!(waited(3, &hole), [0, 900], "too few identifications are missing");
     let two = [(2000.0, 20_000), (2000.1, 21_000), (2100.0, 24_000)];
-    assert_eq!(waited(9, &two), [0, 900], "not alone");
-    assert_eq!(waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]), [0, 900 + 30], "too late");
-    assert_eq!(waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]), [0, 80], "too short for a timer");
-    assert_eq!(waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]), [0, 900], "a hole before it");
+    assert_eq!(waited(9, &two), [0, 900], "the segment is not alone");
+    assert_eq!(
+        waited(9, &[(2000.0, 20_000), (2130.0, 23_000)]),
+        [0, 900 + 30],
+        "the next segment is too late"
+    );
+    assert_eq!(
+        waited(9, &[(1180.0, 20_000), (1280.0, 23_000)]),
+        [0, 80],
+        "the silence is too short"
+    );
+    assert_eq!(
+        waited(9, &[(2000.0, 22_000), (2100.0, 25_000)]),
+        [0, 900],
+        "a hole before the segment"
+    );
 }
 
 /// Each keep-alive of the sender has an identification. The keep-alives were captured, so nothing
 /// was lost.
 #[test]
-fn captured_packets_without_data_are_no_lost_packets() {
+fn captured_packets_without_data_do_not_count_as_lost() {
     let mut talk = after_losses(0, &[]);
     for n in 0..9 {
         let (seq, flags) = (talk.wire(19_999), Flags::ACK);
@@ -151,9 +163,9 @@ fn a_pause_after_a_single_flight_is_a_pause_of_the_application() {
 }
 
 /// The round trip from the capture to the receiver takes 1 ms. The round trip from the capture to
-/// the sender takes `near` ms. A segment comes each millisecond. It waited in a queue before the
-/// capture, so it echoes the timestamp of the acknowledgment that came `queued` ms before the
-/// segment. The 41st segment is lost before the capture. Its retransmission comes at the
+/// the sender takes `near` ms. A segment comes each millisecond. Each segment waited in a queue
+/// before the capture, so it echoes the timestamp of the acknowledgment that came `queued` ms
+/// before the segment. The 41st segment is lost before the capture. Its retransmission comes at the
 /// millisecond `at`. The segments that were sent between the 90th segment and this retransmission
 /// are also lost before the capture. Returns the causes of the retransmissions.
 fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>> {
@@ -193,8 +205,8 @@ fn lost_before_the_capture(near: f64, queued: u32, at: u32) -> Vec<Option<Cause>
 fn if_a_queue_before_the_capture_explains_a_silence_there_was_no_timeout() {
     let between_the_ends = |queued| lost_before_the_capture(1.0, queued, 208);
     assert_eq!(between_the_ends(30), [Some(Cause::SackRecovery)]);
-    assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue");
+    assert_eq!(between_the_ends(1), [Some(Cause::Rto)], "no queue before the capture");
     let at_the_receiver = |queued| lost_before_the_capture(20.0, queued, 254);
     assert_eq!(at_the_receiver(60), [Some(Cause::SackRecovery)]);
-    assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue");
+    assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue before the capture");
 }

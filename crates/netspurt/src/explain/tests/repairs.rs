@@ -11,7 +11,7 @@ use crate::units::{Duration, Time};
 /// after the first retransmission of a segment. So this retransmission was lost, and a recovery
 /// begins.
 #[test]
-fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
+fn rack_repairs_a_retransmission_that_is_lost_after_a_timeout() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10);
     // The timeout sends the first segment again. The ACK of this segment triggers the
@@ -19,7 +19,7 @@ fn a_retransmission_that_is_lost_after_a_timeout_is_repaired_by_rack() {
     talk.data(501.0, 0).ack(601.0, 1000);
     talk.data(601.1, 1000).data(601.2, 2000);
     talk.sack(701.2, 1000, &[(2000, 3000)]).data(701.3, 1000);
-    let [timeout, lost, other, again] = talk.causes()[..] else { panic!("not four") };
+    let [timeout, lost, other, again] = talk.causes()[..] else { panic!("not four causes") };
     assert_eq!((timeout, lost), (Some(Cause::Rto), Some(Cause::GoBackN)));
     assert_eq!((other, again), (Some(Cause::GoBackN), Some(Cause::Rack)));
     // An ACK covers the second segment, and no SACK block reports a loss. Then the next

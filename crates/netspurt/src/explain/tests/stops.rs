@@ -18,10 +18,10 @@ const FULL: u16 = 1460;
 /// The capture is beside the sender. The round trip is 50 ms. Eight times, the sender sends a burst
 /// of 20 full segments and a rest of `more` octets. The acknowledgments of the segments come 5 ms
 /// apart. If `more` is not zero, this rest leaves `after` ms after ACK number `goes_on` of the
-/// burst. Then the next burst leaves when the rest is acknowledged. Otherwise the next burst leaves
-/// `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data at the time
-/// of this ACK. Returns the milliseconds that the sender waited for its application, for room in
-/// its send buffer, and to send a short segment.
+/// burst. Then the next burst leaves when the rest is acknowledged. If `more` is zero, the next
+/// burst leaves `after` ms after ACK number `goes_on`. If `reply` is true, the other end sends data
+/// at the time of this ACK. Returns the milliseconds that the sender waited for its application,
+/// for room in its send buffer, and for the ACK that releases a short segment.
 fn bursts(more: u16, goes_on: u32, after: u64, reply: bool) -> [u64; 3] {
     let mut packets: Vec<Packet> = opened_for_segments();
     let (mut at, mut octet) = (60, 1);
@@ -62,9 +62,9 @@ fn full_segments_just_after_an_ack_show_a_full_send_buffer() {
 }
 
 #[test]
-fn a_sender_that_goes_on_some_time_after_an_ack_waited_for_its_application() {
+fn if_a_sender_goes_on_some_time_after_an_ack_it_waited_for_its_application() {
     assert_eq!(bursts(0, 18, 3, false), [38 + 6 * 43, 0, 0]);
-    assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "after the last ACK, too");
+    assert_eq!(bursts(0, 20, 40, false), [7 * (45 + 40), 0, 0], "also after the last ACK");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_sender_that_answers_data_of_the_other_end_did_not_stop() {
 /// of a burst acknowledges all its full segments. The short segment leaves just after an earlier
 /// ACK, or just after the 20th.
 #[test]
-fn a_short_segment_that_leaves_just_after_an_ack_waited_for_this_ack() {
-    assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "from the 11th ACK on");
+fn if_a_short_segment_leaves_just_after_an_ack_it_waited_for_this_ack() {
+    assert_eq!(bursts(100, 18, 0, false)[2], 8 * 35, "the wait begins with the 11th ACK");
     assert_eq!(bursts(100, 20, 0, false)[2], 8 * 150, "nothing else was outstanding");
 }
 

@@ -98,7 +98,7 @@ fn the_explainer_knows_the_time_since_an_acknowledged_fin_was_last_sent() {
 /// the only outstanding segment again after 200 ms. No acknowledgment came for a whole round trip
 /// of the capture, so none can have triggered this segment.
 #[test]
-fn a_lone_segment_that_no_ack_triggered_was_sent_by_a_timer() {
+fn a_timer_sent_a_lone_segment_if_no_ack_triggered_it() {
     let mut talk = Talk::midway();
     talk.handshake(false, 10.0, 10.0);
     let mut at = 100.0;
@@ -113,8 +113,9 @@ fn a_lone_segment_that_no_ack_triggered_was_sent_by_a_timer() {
 
 /// The path between the sender and the capture takes 100 ms in both directions together. SACK
 /// blocks report more and more octets above the hole. The sender repairs two holes, and repeats
-/// octets that blocks report only when they pass the capture, 50 ms before the repetitions pass it.
-/// These blocks had not reached the sender, so the sender does not send everything again.
+/// octets above them. SACK blocks report these octets, but they pass the capture only some 50 ms
+/// before the repetitions. So these blocks had not reached the sender, and the sender does not send
+/// everything again.
 #[test]
 fn blocks_that_had_not_reached_the_sender_show_no_go_back_n() {
     let mut talk = Talk::midway();

@@ -88,8 +88,9 @@ fn duplication_by_the_network_makes_d_sack_verdicts_uncertain() {
     assert_eq!(told((3000, 4000), 100), (Verdict::Spurious, 79.0));
 }
 
-/// The explainer watches a limited number of retransmissions. A D-SACK block about a retransmission
-/// that is no longer watched is no sign that the network duplicates packets.
+/// The explainer watches a limited number of retransmissions. So a D-SACK block may be about a
+/// retransmission that is no longer watched. Such a block is no sign that the network duplicates
+/// packets.
 #[test]
 fn d_sack_blocks_show_no_copies_by_the_network_if_there_are_very_many_retransmissions() {
     const MANY: u32 = 1100;
@@ -156,7 +157,7 @@ fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
     let mut talk = answered_soon(7, 29.0);
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
     // Later, a round trip takes 25 ms. So the acknowledgment after 29 ms was not too soon for the
-    // retransmission. The round trips before were longer, for example because of a queue.
+    // retransmission. The earlier round trips were longer, for example because of a queue.
     talk.data(2500.0, 8000).ack(2525.0, 9000);
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
@@ -198,7 +199,7 @@ fn a_late_ack_of_many_octets_gives_no_verdict_without_sack() {
 /// the new segment was retransmitted, the capture does not show that the three retransmissions were
 /// spurious.
 #[test]
-fn all_retransmissions_were_spurious_if_there_are_as_many_duplicate_acks() {
+fn all_retransmissions_were_spurious_if_as_many_duplicate_acks_answer_them() {
     for (duplicates, again, spurious) in [(3, false, true), (2, false, false), (3, true, false)] {
         let mut talk = Talk::opened(false, false);
         talk.flight(101.0, 0, 3).data(401.0, 0).ack(501.0, 1000);

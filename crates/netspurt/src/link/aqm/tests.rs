@@ -164,7 +164,7 @@ fn codel_drops_after_an_interval_above_target_and_then_at_ever_shorter_gaps() {
 }
 
 #[test]
-fn codel_marks_capable_frames_instead_of_dropping_them() {
+fn codel_marks_ecn_capable_frames_instead_of_dropping_them() {
     let config = CoDelConfig { ecn: true, ..codel() };
     let outcome = run(line(Queue::CoDel(config)), &overload(1000, capable), true);
     assert_eq!(outcome.marks()[..10], CODEL_MS.map(|ms| 1000 * ms));
@@ -280,7 +280,7 @@ fn frames_above_the_limit_are_dropped_from_the_head_of_the_longest_queue() {
 }
 
 #[test]
-fn every_capable_frame_that_waits_beyond_the_ce_threshold_is_marked() {
+fn ecn_capable_frames_are_marked_if_they_wait_beyond_the_ce_threshold() {
     let queue = fq(|config| config.ce_threshold = Some(ms(1)));
     let frames: Vec<_> = (0..5).map(|id| (Time::ZERO, capable(id))).collect();
     // The second frame waits for 1 ms, which is not longer than 1 ms.

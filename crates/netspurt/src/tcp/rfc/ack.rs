@@ -308,8 +308,8 @@ impl RfcSender {
     }
 
     /// The head is the first outstanding segment. Restarts the timer if a SACK block of the ACK
-    /// newly reports a segment that was sent only once, and before the last transmission of the
-    /// head. The head may then still be on its way.
+    /// newly reports a segment that was sent only once, and that was sent before the last
+    /// transmission of the head. The head may then still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {

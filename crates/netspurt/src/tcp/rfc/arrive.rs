@@ -277,7 +277,8 @@ impl Tcb {
             self.look_for_fin_ack(cx.now);
         }
         if right > left {
-            // A segment with octets cannot be part of a loop of ACKs (`tcp_oow_rate_limited`).
+            // A segment with octets cannot be part of a loop of ACKs, so it is always answered
+            // (`tcp_oow_rate_limited`).
             self.rx.need = AckNeed::Now;
         } else {
             self.rx.challenge(cx.now, &self.config);
@@ -341,7 +342,7 @@ impl Tcb {
     /// Opens the connection, because `segment` acknowledges our SYN.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
-        // The window of a SYN is not shifted, and was read before.
+        // The window of a SYN is not shifted, and was already read.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.establish();
         // Challenge ACKs of the handshake do not limit later challenge ACKs.
@@ -379,8 +380,8 @@ impl Tcb {
         if segment.flags.has(Flags::RST) {
             return;
         }
-        // A reset needs no timestamps (RFC 7323 §3.2). There may be no connection that agreed on
-        // them.
+        // A reset needs no timestamps (RFC 7323 §3.2), and there may be no connection that agreed
+        // on them. So the reset has none.
         let reset = self.header.begin_bare(0, cx);
         if segment.flags.has(Flags::ACK) {
             (reset.seq, reset.ack, reset.flags) = (segment.ack, 0, Flags::RST);

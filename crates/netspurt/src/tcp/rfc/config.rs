@@ -64,10 +64,10 @@ pub enum DelayedAck {
 pub enum Sampling {
     /// One segment at a time is timed (RFC 6298 §3).
     OnePerRtt,
-    /// On each ACK, the round trip of the oldest segment that the ACK newly covers and that was
+    /// Each ACK gives the round trip of the oldest segment that the ACK newly covers and that was
     /// sent once. If the ACK covers only retransmitted segments and [`karn`](RfcConfig::karn) is
-    /// off, the round trip of the oldest retransmitted segment that the ACK newly acknowledges in
-    /// order.
+    /// off, it gives the round trip of the oldest retransmitted segment that it newly acknowledges
+    /// in order.
     EachAck,
     /// Linux's rule: the same as [`EachAck`](Self::EachAck) if the ACK acknowledges no
     /// retransmitted octets in order, or if [`karn`](RfcConfig::karn) is off. Otherwise the sample
@@ -75,14 +75,14 @@ pub enum Sampling {
     /// SACK. If the ACK reports no segment that was sent once, the sample comes from the echo of a
     /// timestamp. Without timestamps, this ACK then gives no sample.
     EachAckOrEcho,
-    /// The round trip of each segment that was sent once and that an ACK newly acknowledges in
-    /// order (Allman and Paxson 1999). If the ACK acknowledges only retransmitted segments and
-    /// [`karn`](RfcConfig::karn) is off, the round trip of the oldest retransmitted segment that
-    /// the ACK newly acknowledges in order.
+    /// Each ACK gives the round trip of each segment that was sent once and that the ACK newly
+    /// acknowledges in order (Allman and Paxson 1999). If the ACK acknowledges only retransmitted
+    /// segments and [`karn`](RfcConfig::karn) is off, it gives the round trip of the oldest
+    /// retransmitted segment that it newly acknowledges in order.
     EachSegment,
-    /// On each ACK of new data, the round trip by the echo of a timestamp (RFC 7323 §4). Without an
-    /// echo, the round trip of the oldest segment that the ACK newly acknowledges in order and that
-    /// was sent once.
+    /// Each ACK of new data gives the round trip by the echo of a timestamp (RFC 7323 §4). Without
+    /// an echo, it gives the round trip of the oldest segment that it newly acknowledges in order
+    /// and that was sent once.
     Timestamps,
 }
 
@@ -197,8 +197,8 @@ pub struct RfcConfig {
     pub sfr_response: SfrResponse,
     /// After the timer of Super Fast Retransmit has fired, an ACK may cover only a part of the data
     /// that was outstanding at that time. This value says how long the timer then waits before it
-    /// retransmits the next segment, in halves of the handshake's round trip. `None`: the timer
-    /// stops.
+    /// retransmits the next segment, in halves of the handshake's round trip. With `None`, the
+    /// timer stops.
     pub sfr_next_halves: Option<u32>,
     /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
     /// unacknowledged segment.
@@ -222,7 +222,7 @@ pub struct RfcConfig {
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
     /// Maximum of the initial window in octets. The maximum is never less than two segments (RFC
-    /// 3390 §1, RFC 6928 §2). `None`: no maximum in octets.
+    /// 3390 §1, RFC 6928 §2). `None` means that there is no maximum in octets.
     pub initial_window_bytes: Option<u32>,
     /// Segments are spaced evenly. While cwnd is below half of ssthresh, the rate is two cwnd per
     /// round trip. Afterwards it is 1.2 cwnd per round trip.
@@ -286,8 +286,8 @@ pub enum Undo {
 }
 
 impl RfcConfig {
-    /// Returns the configuration of the RFCs in force in 2026: RACK-TLP, proportional rate
-    /// reduction, undoing of spurious cuts.
+    /// Returns the configuration of the RFCs in force in 2026. It has RACK-TLP and proportional
+    /// rate reduction, and it undoes spurious cuts.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.
     pub fn rfc_2026() -> Self {
