@@ -231,7 +231,7 @@ class Delays:
 
     @property
     def received(self) -> int:
-        """The number of probes that were answered, in time, late, or without a recorded delay."""
+        """The number of answered probes, including late answers and answers without a delay."""
         return self._core.counts[1]
 
     @property

@@ -37,7 +37,7 @@ class MatchedConnection:
     out_s, back_s
         `out_s` is the median time of the client's segments from the first capture point to the
         second. `back_s` is the median time of the server's segments from the second capture point
-        to the first. NaN if there are no such segments.
+        to the first. A value is NaN if there are no such segments.
     lengths_differ
         True if fewer than half of the data segments are in both captures, and each capture has data
         segments that the other capture lacks. Then segmentation offload probably changed their

@@ -258,7 +258,7 @@ class _Fixed(http.client.HTTPConnection):
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
     """Fetch a page. Return its times [s], its octets, and the kernel's round-trip estimates.
 
-    If the fetch fails, the row has the reason under `failed`.
+    If the fetch fails, the result has the reason under `failed`.
     """
     started = time.monotonic()
     row: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}

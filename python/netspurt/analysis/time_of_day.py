@@ -119,8 +119,8 @@ class _Times:
         return f"{count:,} of {len(left):,} from {ends[0]} to {ends[1]}{every}"
 
 
-#: The possible lengths of the parts of a day [s], each with the length of the shortest recording
-#: that is divided into such parts [s].
+#: The possible lengths of the parts of a day [s]. The second number of each pair is the minimum
+#: length of a recording that is divided into such parts [s].
 _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
 
 

@@ -55,7 +55,11 @@ class Cheapest:
         others = len(self.names) - 1
         if not others:
             return self.names[0]
-        same = "1 other setting, which costs" if others == 1 else f"{others:,} others, which cost"
+        same = (
+            "1 other setting, which costs"
+            if others == 1
+            else f"{others:,} other settings, which cost"
+        )
         return f"{self.names[0]} and {same} the same"
 
     def why_alike(self, delays: Sequence[Delays]) -> Iterator[str]:

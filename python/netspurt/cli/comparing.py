@@ -266,8 +266,8 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         return []
     longer = ends.index(max(ends))
     line = (
-        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over; "
-        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending are "
+        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over "
+        f"({names[longer]} lasts {max(ends):.3f} s). But retransmissions and causes of sending are "
         "counted to the end of each run"
     )
     return [line]
@@ -363,7 +363,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
     if not rows:
         return []
     rows.sort(key=lambda row: float(row[0].split()[0]))
-    heading = ("earliest", "cause of sending", *names)
+    heading = ("first at", "cause of sending", *names)
     return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
 
 

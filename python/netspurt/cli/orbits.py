@@ -87,7 +87,7 @@ Margin = Annotated[
     typer.Option(
         parser=number_from(0, example="20"),
         metavar="KM",
-        help="The minimum height of a line of sight in space above the ground.",
+        help="The minimum height above the ground of a line of sight between two points in space.",
     ),
 ]
 AtLeast = Annotated[

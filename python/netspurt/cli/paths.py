@@ -325,7 +325,7 @@ def lengths(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit delay on length, with one line or two, and draw a point for each answered probe."""
+    """Fit one or two lines of delay against length, and draw a point for each answered probe."""
     how = How(format_, interval, columns_of(column), lost_after)
     drawn: list[Path] = []
 

@@ -509,7 +509,7 @@ def _hop_data(one: Hop) -> dict[str, Any]:
 
 
 def _hop_table(found: list[Hop]) -> Iterator[str]:
-    rows = [["hop", "router or host", "answered", "least delay", "median delay", "adds"]]
+    rows = [["hop", "router or host", "answered", "least delay", "median delay", "added delay"]]
     for one in found:
         spans = (
             [span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]

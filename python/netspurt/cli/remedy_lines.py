@@ -153,7 +153,7 @@ def _in_linux(shown: Sequence[Remedy], silences: Silences) -> Iterator[str]:
         text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
-        text += "srtt. A minimum near or above a sender's own minimum is not tried on it. "
+        text += "srtt. A minimum near or above a sender's own minimum is not tried on this sender. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "

@@ -113,7 +113,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     span = acks[min(len(acks), int(events)) - 1] + _ANSWER_MAX_S if acks else 0.0
     first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
     difference = compare(first, second)
-    rows: list[tuple[str, ...]] = [("earliest", "cause of sending", f"in {beside}", f"in {run}")]
+    rows: list[tuple[str, ...]] = [("first at", "cause of sending", f"in {beside}", f"in {run}")]
     both = (mechanisms(first), mechanisms(second))
     for mechanism in dict.fromkeys([*both[0], *both[1]]):
         counts = [len(own.get(mechanism, [])) for own in both]
@@ -311,7 +311,7 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
         idle[name] = until - start - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
-    rows.append(("round trip less one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
+    rows.append(("round trip minus one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
     rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     dally_words = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"

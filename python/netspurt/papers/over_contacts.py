@@ -233,7 +233,7 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
 
 
 def _beyond_delay(run: Run, curve: Curve, start: str, end: str) -> Floats:
-    """Return each packet's time from one node to another beyond the delay of the path [s].
+    """Return how much longer each packet took from one node to another than the path's delay [s].
 
     If the delay steps while a packet is on its way, the larger of both delays counts.
     """

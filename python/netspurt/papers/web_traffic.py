@@ -132,7 +132,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
     base = str(swept.order[SENDER][0])
     rows = gain_rows(swept)
     for pair in comparisons:
-        name = f"duration of {pair.label} less that of {best}"
+        name = f"duration of {pair.label} minus duration of {best}"
         rows.append(_padded(rows, name, interval_text(pair.difference.scaled(1e-6), "ms")))
     not_by_chance = all(pair.difference.low > 0 for pair in comparisons if pair.label != base)
     return Measured(float(best) if not_by_chance else None, rows)

@@ -20,8 +20,8 @@ from netspurt.pictures.marks import (
     Scale,
 )
 
-#: An axis is logarithmic if the 1 % quantile of its values is above 0, and the 99 % quantile is
-#: more than this many times the 1 % quantile.
+#: An axis is logarithmic if the 1 % quantile of its values is above 0, and the 99 % quantile,
+#: divided by the 1 % quantile, is more than this number.
 _LOG_RATIO = 20
 
 

@@ -54,11 +54,11 @@ _THIN = 0.6
 #: directions.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
-#: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
-#: rate.
+#: Error rates have a logarithmic axis if the greatest rate, divided by the least rate, is more than
+#: this number.
 _TENS = 20
-#: If the greatest rate is more than this many times the least rate, only powers of ten have
-#: numbers, because more numbers would overlap.
+#: If the greatest rate, divided by the least rate, is more than this number, only powers of ten
+#: have numbers, because more numbers would overlap.
 _MANY_TENS = 3000
 
 #: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.

@@ -278,10 +278,10 @@ class _Compared:
     told
         The result of the comparison.
     cause
-        Why the two runs or captures differ. Empty if the reason is not known, or if they do not
-        differ.
+        Why the two runs or captures differ. The text is empty if the reason is not known, or if
+        they do not differ.
     at_s
-        When the two runs or captures first differ [s]. Infinite if they never differ.
+        When the two runs or captures first differ [s]. It is infinite if they never differ.
     """
 
     names: tuple[str, str]
