@@ -63,7 +63,7 @@ class Cheapest:
         return f"{self.names[0]} and {same} the same"
 
     def why_alike(self, delays: Sequence[Delays]) -> Iterator[str]:
-        """Yield why all settings cost the same, if all timers are at the same minimum."""
+        """If all timers are at the same minimum, say that all settings therefore cost the same."""
         low = _minimum_of(self._first, delays)
         if low is not None and len(self._timers) == 1:
             yield (

@@ -211,7 +211,7 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 
 
 def _unsure_beside(found: Explained) -> Iterator[str]:
-    """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
+    """If the capture is beside the receiver, yield why the cause *loss seen in ACKs* is a guess."""
     again = found.table("retransmissions")
     beside = is_beside("receiver", again, found.tables)
     seen = again.equals("cause", *SEEN_IN_ACKS) & beside & _guesses(again, "cause")

@@ -98,7 +98,7 @@ _LITTLE = 0.01
 
 
 def _transferring_s(spent: Table) -> float:
-    """Return the time of connections without the time in which neither end had data to send [s]."""
+    """Return the time of connections [s], without pauses in which neither end had data to send."""
     return float((whole_s(spent) - spent.seconds("application_ns")).sum())
 
 

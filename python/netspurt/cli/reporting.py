@@ -243,7 +243,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return an error of reading a file, with the command to run first, if any."""
+    """Return an error of reading a file. If another command must be run first, it is named."""
     from netspurt.timelines.followed import is_followed, use_of_followed
 
     if file.suffix == ".toml":

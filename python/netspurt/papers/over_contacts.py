@@ -65,7 +65,10 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 @registered
 @in_unit("km")
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return a contact's apogee and perigee [km], if its orbit allows the stored delays."""
+    """Return a contact's apogee and perigee [km].
+
+    The value is `None` if the stored delays are not possible with these heights.
+    """
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])

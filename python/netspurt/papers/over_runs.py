@@ -39,7 +39,7 @@ def largest_packet(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def sender_of(bench: Bench, *, run: str) -> Measured:
-    """Return the name of the sender's recovery, if SACK recovery caused any retransmission."""
+    """Return the name of the sender's recovery, or `None` if SACK recovery sent nothing."""
     finished = bench.run(run)
     flow = next(iter(configuration(finished)["flows"].values()))
     causes = finished.table("retransmissions")
@@ -102,7 +102,7 @@ def first_timer(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def after_a_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return cwnd after the first timeout in segments, and ssthresh as a share of the old cwnd."""
+    """Return cwnd [segments] after the first timeout, and ssthresh as a share of the old cwnd."""
     finished = bench.run(run)
     fired = float(finished.rto.where(fired=True).seconds()[0])
     flow = next(iter(configuration(finished)["flows"].values()))

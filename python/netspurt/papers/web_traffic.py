@@ -110,7 +110,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 @registered
 @in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the smallest gain of the mean in any cell [%], with its interval."""
+    """Return the gain of the mean [%] in the cell with the smallest gain, with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
@@ -220,7 +220,7 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the case numbers of the base in a cell. The cases of a combination are consecutive."""
+    """Return the numbers of a cell's cases with the base sender. The numbers are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True

@@ -243,7 +243,11 @@ def _loss(way: Way) -> Sequence[tuple[int, float]]:
 
 
 def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
-    """Return the mean rate of opportunities in spans of time. The trace is repeated to the end."""
+    """Return the starts of equal spans of time [s], and the mean rate in each span [bit/s].
+
+    The rate counts the opportunities of the trace, which is repeated until `end`. The result is
+    `None` if the direction has no trace.
+    """
     if not way.opportunities:
         return None
     at = np.array(way.opportunities, dtype=np.float64) / 1e9

@@ -170,7 +170,7 @@ def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterat
 def _best_sentences(
     best: Summary, others: Sequence[GroupComparison], axis: str, shown: Shown
 ) -> Iterator[str]:
-    """Yield sentences on the best label and on the other labels, in the order of the axis."""
+    """Yield sentences on the best label, and on the other labels grouped by their verdicts."""
     names = {
         verdict: [other.label for other in others if other.verdict == verdict]
         for verdict in ("worse", "cannot tell", "same")
