@@ -29,8 +29,10 @@ class MatchedConnection:
     segments
         The number of segments in the two captures. A segment that both captures have counts once.
         Segments that occupy no sequence numbers do not count.
-    paired, only_first, only_second
-        The number of segments in both captures, only in the first, and only in the second.
+    paired
+        The number of segments that both captures have.
+    only_first, only_second
+        The number of segments that only the first, or only the second, capture has.
     first_copies, second_copies
         The number of further copies of segments in each capture. For example, a capture at several
         points of the path has copies. They do not count as segments.

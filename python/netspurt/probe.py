@@ -307,13 +307,16 @@ class Shadow:
         The algorithm.
     timer
         Its current timer, in seconds.
-    spurious, lost
-        The number of answers that came after the timer had fired, and the number of lost echo
-        probes. An echo probe with a late answer counts only as lost.
-    good, waited, spurious_time
-        The three sums from which `efficiency` is computed, in seconds: the delays of answered
-        probes, the waits for lost probes, and the delays of answered probes that this timer would
-        have retransmitted.
+    spurious
+        The number of answers that came after the timer had fired.
+    lost
+        The number of lost echo probes. An echo probe with a late answer counts only as lost.
+    good
+        The sum of the delays of all answered probes [s].
+    waited
+        The sum of the waits for lost probes [s].
+    spurious_time
+        The sum of the delays of answered probes that the timer would have retransmitted [s].
     """
 
     def __init__(self, text: str) -> None:

@@ -210,8 +210,10 @@ class Scale:
         The value at which the data begins. The margin does not go below this value.
     zero
         Where zeros are drawn on a logarithmic axis, which has no zero. The place has the mark `0`.
-    log, whole
-        Whether the axis is logarithmic, and whether it has numbers at whole values only.
+    log
+        True if the axis is logarithmic.
+    whole
+        True if the axis has numbers at whole values only.
     ticks
         Places on the axis with their labels. They replace the numbers.
     """

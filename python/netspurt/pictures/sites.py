@@ -84,9 +84,12 @@ def throughput_levels(
 
     Parameters
     ----------
-    t_s, throughput_bps, level_of
-        For each connection: the instant at which it began, in seconds; its throughput in bit/s; and
-        the index of its level in `levels`. Each has the shape (n,).
+    t_s
+        The instant at which each connection began, in seconds, shape (n,).
+    throughput_bps
+        The throughput of each connection in bit/s, shape (n,).
+    level_of
+        The index of each connection's level in `levels`, shape (n,).
     levels
         The levels in bit/s. Each is drawn as a line.
     """

@@ -37,7 +37,7 @@ class Best:
     words
         The sentences.
     decided
-        Whether any other label is worse than the best label.
+        True if at least one other label is worse than the best label.
     compared
         The number of comparisons. Each comparison uses only one combination of the other axes'
         labels.
@@ -58,10 +58,12 @@ class ComparedAxis:
         The cases of the sweep, and its folder.
     axis
         The name of the axis.
-    measure, shown
-        The measure, and how its figures are shown.
+    measure
+        The measure.
+    shown
+        How the figures of the measure are shown.
     exact
-        Whether nothing in the sweep is random.
+        True if nothing in the sweep is random.
     """
 
     cases: Columns

@@ -145,9 +145,10 @@ class Live:
 
         Returns
         -------
-        str, tuple
-            The reason why the last run is not valid, or an empty text. A tuple with the tables and
-            the end [ns] of the last run.
+        str
+            The reason why the last run is not valid, or an empty text if it is valid.
+        tuple
+            The tables of the last run, and its end [ns].
 
         Raises
         ------
