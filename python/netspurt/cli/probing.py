@@ -464,7 +464,7 @@ def _next(watch: Watch) -> Iterator[str]:
         files = shlex.join(named(file) for file in watch.files)
         yield (
             f"`netspurt replay {files}` recommends a timer; with --rfc889 it prints rows of RFC "
-            "889's table, which has half of each round trip."
+            "889's table. Their times are one-way: half of each round trip."
         )
 
 

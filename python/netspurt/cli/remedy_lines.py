@@ -192,11 +192,11 @@ def _failed(found: Outages) -> Iterator[str]:
     silences = "this silence" if one else "these silences"
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(found.waited_s)} was probably an outage, or a queue that stayed full: all "
+        f"{duration(found.waited_s)} was probably an outage, or a queue that stayed full. All "
         f"transmissions or their ACKs were lost for at least {duration(found.failed_s)}, until the "
-        "last unanswered retransmission left. Then the timer only decides how soon after "
-        f"{outages} the next retransmission leaves. At high loss rates the transmissions may also "
-        "have been lost independently of each other. Then a shorter timer helps here, too."
+        "last unanswered retransmission left. In such a time, the timer only decides how soon "
+        f"after {outages} the next retransmission leaves. At high loss rates the transmissions may "
+        "also have been lost independently of each other. Then a shorter timer helps here, too."
     )
     if found.floor_s is not None:
         yield (

@@ -92,8 +92,8 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
             raise ValueError(f"{path} does not exist")
         if is_partial(path):
             raise ValueError(
-                f"{path} is not complete: the command that makes it still runs, or was killed; "
-                "wait for its end, or run it again"
+                f"{path} is not complete: the command that makes it still runs, or was killed. "
+                "Wait until the command ends, or run it again"
             )
     if estimators and not any(map(_has_recordings, paths)):
         raise ValueError(_NO_RECORDING)
