@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 _STATIONS = (
     "A STATION has one of four forms. A site is written as 32.5007,-106.6086 (degrees north and "
     "east; a third number is its height in metres). A geostationary relay is written as "
-    "geo:-174.17 (degrees east; two more numbers are its inclination and node). An orbit is as in "
-    "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
-    "node, argument, anomaly, name). A file with element sets (TLE, or OMM in key-value notation) "
-    "is named by its path, or by FILE#NAME or FILE#NUMBER if it has several satellites. If a file "
-    "has several sets of one satellite, the set nearest to --start is used. Without --start, the "
-    "newest set is used."
+    "geo:-174.17 (degrees east; two more numbers are its inclination and node). An orbit is "
+    "written as apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; "
+    "more keys: node, argument, anomaly, name). A file with element sets (TLE, or OMM in key-value "
+    "notation) is named by its path, or by FILE#NAME or FILE#NUMBER if it has several satellites. "
+    "If a file has several sets of one satellite, the set nearest to --start is used. Without "
+    "--start, the newest set is used."
 )
 
 app = App(

@@ -310,8 +310,8 @@ def lengths(
             "--break",
             parser=_break,
             metavar="OCTETS",
-            help="The first length of a second line: a number, such as RFC 889's 126; find, to "
-            "search for the best length; or none, for one line.",
+            help="The length at which a second line begins, such as RFC 889's 126. find searches "
+            "for the best length, and none fits one line.",
         ),
     ] = "none",
     out: Annotated[

@@ -50,8 +50,9 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page. By default: for a folder, report.html in it; for a file NAME, "
-            "NAME-report.html beside it; for several paths, report.html in the working directory.",
+            help="The page. The default for a folder is report.html in the folder. The default for "
+            "a file NAME is NAME-report.html beside the file. The default for several paths is "
+            "report.html in the working directory.",
         ),
     ] = None,
     estimators: option.Estimators = None,
