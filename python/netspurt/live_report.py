@@ -1,4 +1,4 @@
-"""The report `live.json` of a live run, which the run's process writes beside the tables.
+"""The report on a live run, `live.json`. The run's process writes it beside the tables.
 
 A live run is in real time. Its driver is the part that passes packets through the emulated path.
 """

@@ -240,7 +240,7 @@ def _nanos(seconds: float | None) -> int | None:
 
 
 def resolve(host: str, family: int | None = None) -> str:
-    """Return the IP address of a host, which is a name or an IP address.
+    """Return the IP address of `host`, which is a name or an IP address.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The options of a replay, which applies retransmission timers to recorded delays.
+"""The options of a replay. A replay applies retransmission timers to recorded delays.
 
 The folder of the replay keeps its options, so a report uses the same options.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures by whether they differ between cases, and a command that shows one."""
+    """Yield the measures in groups (see `_by_kind`), and a command that shows one measure."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",

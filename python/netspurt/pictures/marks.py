@@ -21,8 +21,8 @@ from netspurt.pictures.measures import ELAPSED
 Floats = NDArray[np.float64]
 
 #: The colours by name, on white and on black. The blue, green, orange and sky on white are from the
-#: palette of Okabe and Ito, which is distinguishable with every kind of colour vision. On black,
-#: all colours except grey are lighter.
+#: palette of Okabe and Ito. People with every kind of colour vision can tell its colours apart. On
+#: black, all colours except grey are lighter.
 Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
 INKS: dict[Ink, tuple[str, str]] = {
     "black": ("#1a1a1a", "#e8e8e8"),

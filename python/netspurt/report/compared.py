@@ -73,7 +73,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 
 
 def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
-    """Return the tables of two subjects' directions, which take the full width of the page.
+    """Return the tables of the directions of two subjects. They take the full width of the page.
 
     If both tables have the same columns, they become one table. In this table, rows with equal
     names are neighbours, and one more column names the subject. The heading of this column is

@@ -1,4 +1,4 @@
-"""The engine of live sweeps, which runs cases in real time if a flow's end runs the kernel's TCP.
+"""The engine of live sweeps. It runs a case in real time if a flow's end runs the kernel's TCP.
 
 A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
 cases. Here, each chunk has one case.
