@@ -51,9 +51,8 @@ def compare(
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow. By default the only flow that both runs have; in a capture the "
-            "connection with the most data. A,B compares flow A of the first run with flow B of "
-            "the second."
+            help="The flow. By default the only common flow; in a capture the connection with the "
+            "most data. A,B compares flow A of the first run with flow B of the second."
         ),
     ] = None,
     direction: Direction = None,
