@@ -31,10 +31,10 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
-#: sender that would have saved time, and in lines that say why a change is not listed or saves
-#: nothing. The second text is in a line on outages of the path. A report's first sentences contain
-#: only one line with such a text: the first of these lines.
+#: Parts of lines that `netspurt explain` prints. `SAVED_WORDS` is in the lines on changes of the
+#: sender that would have saved time. It is also in lines that say why a change is not listed or
+#: saves nothing. `SEVERAL_TIMEOUTS_WORDS` is in a line on outages of the path. Of all lines with
+#: one of these texts, a report's first sentences contain only the first line.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: A part of the lines on paths that may drop large packets without a report (black holes of the

@@ -300,8 +300,8 @@ def _details(
     }
 
 
-#: The maximum number of keys of scenarios that are shown, and the maximum number of characters of a
-#: value.
+#: At most `_KEYS_MAX` keys of scenarios are shown. A shown value has at most `_VALUE_MAX`
+#: characters.
 _KEYS_MAX, _VALUE_MAX = 12, 40
 
 

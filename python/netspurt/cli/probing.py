@@ -265,7 +265,8 @@ def _outcome(line: EchoProbeLine) -> str:
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
-#: The maximum number of lines on the screen for the last echo probes, and for the histogram.
+#: On the screen, the last echo probes have at most `_TRACED` lines, and the histogram has at most
+#: `_BARS` lines.
 _TRACED, _BARS = 12, 14
 #: If the screen has fewer than `_TALL` lines, it shows only the first line of the heading.
 _TALL = 23

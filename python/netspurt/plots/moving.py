@@ -25,8 +25,8 @@ from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
 
-#: The width of a figure, the height of a panel, and the height of a figure without its panels, in
-#: inches.
+#: Three lengths in inches: the width of a figure, the height of a panel, and the height of a figure
+#: without its panels.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The trace of a link is a list of the instants at which it can send. Each instant is an
