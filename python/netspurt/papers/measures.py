@@ -391,7 +391,7 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     Each pair of runs has a shift. The least typical pair is the one whose shift in seconds is
     furthest from the median of all pairs. Only events up to the first retransmission are compared.
     """
-    rows = [("module", "tick", "packets", "seconds", "at 240 s")]
+    rows = [("module", "tick", "shift in packets", "shift in seconds", "shift at 240 s")]
     shifts = []
     for values, late, early in _pairs(bench.grid(grid)):
         packets, seconds, _ = _best_shift(late, early)

@@ -229,7 +229,7 @@ def spikes_by_size(bench: Bench, *, grid: str) -> Measured:
         of_size = runs.setdefault(str(case.values["size"]), {})
         of_size[bool(case.values["pacing"]), str(case.values["start"])] = case.run
     rows: list[tuple[str, ...]] = [
-        ("size", "starts", "least", "mean", "most", "longest queue, without and with")
+        ("size", "starts", "least", "mean", "most", "longest queue, without and with pacing")
     ]
     means = []
     for size, own in runs.items():

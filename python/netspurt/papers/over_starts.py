@@ -66,7 +66,7 @@ def all_delivered(bench: Bench, *, size: str) -> Measured:
 
     Otherwise the value is `None`.
     """
-    rows = [("contact", "transfers", "whole")]
+    rows = [("contact", "transfers", "complete transfers")]
     all_whole = True
     for name in bench.of_study.contacts:
         transfers = bench.transfers(name).where(size=int(size))
