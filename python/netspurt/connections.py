@@ -85,7 +85,7 @@ def _connections(rows: list[Row], place: str) -> Connections:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    # Some programs begin a text with a byte-order mark.
+    # Some programs begin a text with a byte-order mark. The encoding `utf-8-sig` leaves it out.
     with path.open(encoding="utf-8-sig", newline="") as file:
         if path.suffix == ".csv":
             rows: Iterator[Mapping[str, Any]] = csv.DictReader(file)

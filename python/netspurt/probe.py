@@ -591,6 +591,6 @@ def stamp_name(host: str) -> Path:
     """Return the name of the data file of a run that begins now."""
     safe = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
     name = f"probe-{safe}-{time.strftime('%Y%m%d-%H%M%S')}"
-    # Another run may have begun in the same second.
+    # Another run may have begun in the same second. Then the name gets a number.
     names = (Path(f"{name}{again}.jsonl") for again in ("", *(f"-{n}" for n in range(2, 100))))
     return next((file for file in names if not file.exists()), Path(f"{name}.jsonl"))

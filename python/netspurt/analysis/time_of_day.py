@@ -94,7 +94,8 @@ class _Times:
         sentence = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
         if len(answered) < _ANSWERS_MIN:
             return sentence
-        # The recording may have many equal delays, for example of whole milliseconds.
+        # Many delays may be equal, for example whole milliseconds. Then `longest` may have more
+        # than 1 % of the delays.
         share = len(answered) // 100
         least = np.sort(rtt[answered])[-share]
         longest = answered[rtt[answered] >= least]

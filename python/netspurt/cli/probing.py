@@ -333,7 +333,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         return told
     told |= path_data(recording)
     if watch.header and watch.header.kind == "tcp":
-        # The length of the answer to a SYN does not depend on the length of the SYN.
+        # The answer to a SYN has a length of its own, so the delay has no line by length.
         told["line"] = None
     if recording.received:
         told["estimators"] = _algorithms(recording, estimators)

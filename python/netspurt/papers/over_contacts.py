@@ -140,7 +140,8 @@ def chosen_contacts(bench: Bench) -> Measured:
         swings = [1e3 * p.swing for p in whole_passes]
         swing = float(np.ptp(curve.delay_ns)) / 1e6
         wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[contact.variability]
-        # The stored points are some seconds apart, so they may miss the exact minimum delay.
+        # The stored points are some seconds apart, so they may miss the exact minimum delay. So a
+        # difference of 1 % is allowed.
         all_agree = all_agree and abs(swing - wanted) < 0.01 * wanted
         (several if len(passes) > 1 else single).add(per_satellite[contact.satellite])
         shown = f"{min(swings):.2f} to {max(swings):.2f} ms"

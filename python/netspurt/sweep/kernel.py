@@ -128,7 +128,7 @@ class Live:
         try:
             scenario_of_sums = _recording_sums(scenario, limit_ns)
         except _core.ScenarioError:
-            # The scenario is invalid, because a flow would start after the limit.
+            # The scenario is invalid, because a flow would start after the limit. The case is cut.
             return self._outcome(case, started_ns)
         try:
             late, counts = self._run_until_valid(scenario_of_sums)
