@@ -58,7 +58,8 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
         row = next(row for row in rows if f"c{row['connection']}" == flow)
         return "_==>_".join(end_of(row, which) for which in ("source", "destination"))
     sums = run.table("flows").where(flow=flow, direction=direction)
-    # A population (many connections of one kind) has no rows in this table, so its ends are unknown.
+    # A population (many connections of one kind) has no rows in this table. So its ends are not
+    # known, and the name is used.
     if not len(sums):
         return flow
     return "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
