@@ -110,7 +110,8 @@ def rate_text(line: dict[str, Any], measure: str, way: str = "") -> str:
 
     `way` has the words that follow the rate, such as ` each way`.
     """
-    # In a round trip, a probe crosses the path twice. So the path has twice the rate of the line.
+    # In a round trip, a probe crosses the path twice. So each direction has twice the rate that the
+    # slope gives.
     crossed = 1 / share_of(measure)
     best, low, high = (
         None if bps is None else rate(crossed * bps)
