@@ -31,14 +31,14 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: Parts of lines that `netspurt explain` prints. The first text is in the lines on changes of the
-#: sender that would have saved time, and in lines that say why a change is not listed or saves
-#: nothing. The second text is in a line on outages of the path. Of all lines with one of these
-#: texts, only the first is in a report's first sentences.
+#: Parts of lines that `netspurt explain` prints. `SAVED_WORDS` is in the lines on changes of the
+#: sender that would have saved time. It is also in lines that say why a change is not listed or
+#: saves nothing. `SEVERAL_TIMEOUTS_WORDS` is in a line on outages of the path. Of all lines with
+#: one of these texts, a report's first sentences contain only the first line.
 SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
-#: A part of the lines on possible black holes of the path MTU. The first of these lines is in a
-#: report's first sentences.
+#: A part of the lines on paths that may drop large packets without a report (black holes of the
+#: path MTU). A report's first sentences contain only the first of these lines.
 HOLE_WORDS = "may drop large packets"
 
 #: Causes that look alike in a capture, because the same ACKs lead to the same retransmissions. Only
@@ -82,7 +82,7 @@ def believed(row: Mapping[str, Any], what: str) -> str:
 
 
 def begun(causes: Iterable[str]) -> list[str]:
-    """Return the causes, with the cause that began the go-back-N in place of each `go-back-n`.
+    """Return the causes, but replace each `go-back-n` by the cause that began it.
 
     Most senders go back to the first outstanding segment only after a timeout. Tahoe also goes back
     after a fast retransmit. So a `go-back-n` began with the last earlier cause that can start a

@@ -15,8 +15,8 @@ from netspurt.scenario import Scenario, read_text
 from netspurt.shipped import SHELF
 from netspurt.wording import counted, plain
 
-#: The maximum number of keys in the sentence of `changed_line`, and the maximum number of
-#: characters of a value.
+#: The sentence of `changed_line` has at most `_KEYS_MAX` keys. A value in it has at most
+#: `_VALUE_MAX` characters.
 _KEYS_MAX, _VALUE_MAX = 8, 60
 
 #: The keys whose values choose the defaults of many other keys.

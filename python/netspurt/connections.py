@@ -85,7 +85,7 @@ def _connections(rows: list[Row], place: str) -> Connections:
 
 
 def _table(path: Path) -> Iterator[Row]:
-    # Some programs begin a text with a byte-order mark.
+    # Some programs begin a text with a byte-order mark. The encoding `utf-8-sig` leaves it out.
     with path.open(encoding="utf-8-sig", newline="") as file:
         if path.suffix == ".csv":
             rows: Iterator[Mapping[str, Any]] = csv.DictReader(file)
@@ -230,9 +230,9 @@ def of_run(run: Run) -> Connections:
     The numbers of packets, retransmissions, timeouts and octets come from the table `flows`. Three
     values come from the packets that were recorded at the node that receives the most data: the
     handshake, the longest idle time, and the duration from which the throughput is computed. If no
-    packets were recorded there, they come from the first node by name at which packets were
-    recorded. Without recorded packets, these values are not known. The mean and the longest round
-    trip come from the sender's samples.
+    packets were recorded there, these three values come from another node with recorded packets:
+    the first in the order of names. Without recorded packets, these values are not known. The mean
+    and the longest round trip come from the sender's samples.
 
     Raises
     ------

@@ -129,7 +129,7 @@ class Delays:
         return Delays(self._core.lost_after(round(seconds * 1e9)))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the probes as CSV, which `read_delays` reads as the same recording.
+        """Write the probes as CSV. `read_delays` reads this file as the same recording.
 
         The CSV has the instant at which the recording began, if it is known. It does not have the
         notes, the duplicates, the directions of losses, one-way delays beside round trips, or the
@@ -231,7 +231,7 @@ class Delays:
 
     @property
     def received(self) -> int:
-        """The number of probes that were answered, in time, late, or without a recorded delay."""
+        """The number of answered probes, including late answers and answers without a delay."""
         return self._core.counts[1]
 
     @property

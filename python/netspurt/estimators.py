@@ -46,7 +46,7 @@ class EstimatorLike(Protocol):
         """Note that the timer fired; `now` is the instant in seconds."""
 
     def rto(self) -> float:
-        """Return the RTO that a timer armed now would have, in seconds."""
+        """Return the RTO [s] of a timer that is armed now."""
 
 
 def estimator(text: str) -> EstimatorLike:

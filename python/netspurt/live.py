@@ -83,16 +83,20 @@ class RunOrder:
         The id of the process that started the run. The run ends when that process ends.
     folder
         The run folder, which exists.
-    source, scenario
-        Where the scenario came from, such as its file, and the text of the scenario with all
-        defaults.
+    source
+        Where the scenario came from, such as its file.
+    scenario
+        The text of the scenario with all defaults.
     code
         The names and texts of the files with algorithms that the scenario names.
-    budget_ns, spin_ns
-        The maximum lateness of a delivery, and how long the driver polls the clock before each
-        instant at which it must act.
-    wire, offload
-        The devices of the hosts, and whether they take many segments at a time.
+    budget_ns
+        The maximum lateness of a delivery.
+    spin_ns
+        How long the driver polls the clock before each instant at which it must act.
+    wire
+        The devices of the hosts.
+    offload
+        True if the devices take many segments at a time.
     programs
         The programs at the ends of the flow of programs, if the scenario has one.
     """

@@ -1,4 +1,4 @@
-"""The report `live.json` of a live run, which the run's process writes beside the tables.
+"""The report on a live run, `live.json`. The run's process writes it beside the tables.
 
 A live run is in real time. Its driver is the part that passes packets through the emulated path.
 """
@@ -66,8 +66,10 @@ class Replayed:
 
     Attributes
     ----------
-    drops, drops_again
-        The number of packets that were dropped or lost in the live run, and in the simulation.
+    drops
+        The number of packets that were dropped or lost in the live run.
+    drops_again
+        The number of packets that were dropped or lost in the simulation.
     same
         True if the run and the simulation dropped or lost the same packets at the same instants.
     """
@@ -148,8 +150,10 @@ class ProgramsReport:
 
     Attributes
     ----------
-    command, server
-        The program with its arguments at one end, and the shell command at the other end.
+    command
+        The program at one end, with its arguments.
+    server
+        The shell command at the other end.
     status
         The command's exit status. If a signal ended the command, it is 128 plus the signal's
         number. If the run was over before the command ended, it is 124. If the command was not
@@ -182,19 +186,28 @@ class LiveReport:
     valid
         True if the run is valid: no delivery was too late, the machine lost or damaged no packet,
         and a simulation of the same arrivals has the same drops.
-    back_end, wire, offload
-        A description of the hosts' devices, the kind of these devices (`veth` or `tun`), and
-        whether they took many segments at a time.
+    back_end
+        A description of the hosts' devices.
+    wire
+        The kind of these devices: `veth` or `tun`.
+    offload
+        True if these devices took many segments at a time.
     kernel
         The kernel's release.
     real_time
         True if the driver had real-time priority.
-    budget_ns, lateness
-        The maximum permitted lateness of a delivery, and the lateness of the deliveries.
-    replayed, packets, ends, failures
-        `replayed` compares the run with a simulation of the same arrivals. `packets` counts the
-        faulty packets. `ends` has the settings of the ends. `failures` has the connections that
-        ended with an error.
+    budget_ns
+        The maximum permitted lateness of a delivery.
+    lateness
+        The measured lateness of the deliveries.
+    replayed
+        A comparison of the run with a simulation of the same arrivals.
+    packets
+        The numbers of faulty packets.
+    ends
+        The settings of the ends.
+    failures
+        The connections that ended with an error.
     programs
         The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows

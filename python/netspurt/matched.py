@@ -29,15 +29,17 @@ class MatchedConnection:
     segments
         The number of segments in the two captures. A segment that both captures have counts once.
         Segments that occupy no sequence numbers do not count.
-    paired, only_first, only_second
-        The number of segments in both captures, only in the first, and only in the second.
+    paired
+        The number of segments that both captures have.
+    only_first, only_second
+        The number of segments that only the first, or only the second, capture has.
     first_copies, second_copies
         The number of further copies of segments in each capture. For example, a capture at several
         points of the path has copies. They do not count as segments.
     out_s, back_s
         `out_s` is the median time of the client's segments from the first capture point to the
         second. `back_s` is the median time of the server's segments from the second capture point
-        to the first. NaN if there are no such segments.
+        to the first. A value is NaN if there are no such segments.
     lengths_differ
         True if fewer than half of the data segments are in both captures, and each capture has data
         segments that the other capture lacks. Then segmentation offload probably changed their

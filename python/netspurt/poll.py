@@ -34,8 +34,8 @@ from netspurt.worker import CaptureTask, EndedEarlyError, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
-#: The number of echoes for each fetch, and their length in octets. A SYN with options has the same
-#: length.
+#: For each fetch, `PINGS` echoes are sent. Each has `PING_OCTETS` octets, as many as a SYN with
+#: options.
 PINGS, PING_OCTETS = 5, 60
 
 
@@ -258,7 +258,7 @@ class _Fixed(http.client.HTTPConnection):
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
     """Fetch a page. Return its times [s], its octets, and the kernel's round-trip estimates.
 
-    If the fetch fails, the row has the reason under `failed`.
+    If the fetch fails, the result has the reason under `failed`.
     """
     started = time.monotonic()
     row: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}

@@ -240,7 +240,7 @@ def _nanos(seconds: float | None) -> int | None:
 
 
 def resolve(host: str, family: int | None = None) -> str:
-    """Return the IP address of a host, which is a name or an IP address.
+    """Return the IP address of `host`, which is a name or an IP address.
 
     Raises
     ------
@@ -307,13 +307,16 @@ class Shadow:
         The algorithm.
     timer
         Its current timer, in seconds.
-    spurious, lost
-        The number of answers that came after the timer had fired, and the number of lost echo
-        probes. An echo probe with a late answer counts only as lost.
-    good, waited, spurious_time
-        The three sums from which `efficiency` is computed, in seconds: the delays of answered
-        probes, the waits for lost probes, and the delays of answered probes that this timer would
-        have retransmitted.
+    spurious
+        The number of answers that came after the timer had fired.
+    lost
+        The number of lost echo probes. An echo probe with a late answer counts only as lost.
+    good
+        The sum of the delays of all answered probes [s].
+    waited
+        The sum of the waits for lost probes [s].
+    spurious_time
+        The sum of the delays of answered probes that the timer would have retransmitted [s].
     """
 
     def __init__(self, text: str) -> None:
@@ -588,6 +591,6 @@ def stamp_name(host: str) -> Path:
     """Return the name of the data file of a run that begins now."""
     safe = "".join(c if c.isalnum() or c in ".-" else "_" for c in host)
     name = f"probe-{safe}-{time.strftime('%Y%m%d-%H%M%S')}"
-    # Another run may have begun in the same second.
+    # Another run may have begun in the same second. Then the name gets a number.
     names = (Path(f"{name}{again}.jsonl") for again in ("", *(f"-{n}" for n in range(2, 100))))
     return next((file for file in names if not file.exists()), Path(f"{name}.jsonl"))

@@ -104,19 +104,25 @@ class EchoProbeLine:
 
     Attributes
     ----------
-    echo_probe, octets
-        Its number from 1, and its length.
+    echo_probe
+        The number of the probe, from 1.
+    octets
+        The length of the probe.
     raw_ns, user_tx_ns, kernel_tx_ns
-        When the probe left [ns]: by CLOCK_MONOTONIC_RAW, by the program's timestamp, and by the
-        kernel's timestamp.
-    lost, why
-        `lost` is true if no answer came in time. `why` has the reason in words, if an ICMP error
-        came instead, or if the probe could not be sent.
-    rtt_ns, by
-        The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
-    user_rtt_ns, user_rx_ns, kernel_rx_ns
-        The round trip by the program's timestamps [ns]. When the answer came [ns]: by the program's
+        When the probe left [ns], by three clocks: by CLOCK_MONOTONIC_RAW, by the program's
         timestamp, and by the kernel's timestamp.
+    lost
+        True if no answer came in time.
+    why
+        The reason for the loss in words, if an ICMP error came or the probe could not be sent.
+    rtt_ns
+        The round trip [ns].
+    by
+        The source of the timestamps of `rtt_ns`: the kernel or the program (`user`).
+    user_rtt_ns
+        The round trip by the program's timestamps [ns].
+    user_rx_ns, kernel_rx_ns
+        When the answer came [ns]: by the program's timestamp, and by the kernel's timestamp.
     ttl
         The hop limit in the answer's IP header.
     clock_step_ns

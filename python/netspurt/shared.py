@@ -212,7 +212,7 @@ def _may_be_same(
 
 
 def _numbers(one: _Seen, other: _Seen) -> list[tuple[int | None, int | None]]:
-    """Return the initial sequence numbers of each end in both captures."""
+    """Return, for each end that both captures show, its initial sequence number in each capture."""
     both = one.ends.keys() & other.ends.keys()
     return [(one.ends[end]["initial_seq"], other.ends[end]["initial_seq"]) for end in both]
 

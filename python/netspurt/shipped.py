@@ -50,7 +50,7 @@ def file_of(name: str) -> Path:
 
 
 def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
-    """Return the file of a scenario, which is given by its path or by its name.
+    """Return the file of a scenario that is given by its path or by its name.
 
     Parameters
     ----------

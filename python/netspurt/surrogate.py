@@ -121,7 +121,7 @@ COUNT_MAX = 10_000_000
 
 
 def _rule(lengths: Lengths) -> tuple[str, list[int]]:
-    """Return the rule of lengths, by its name in the Rust core, and the numbers of this rule."""
+    """Return the name that the Rust core has for the rule of lengths, and the rule's numbers."""
     match lengths:
         case int():
             return "same", [lengths]

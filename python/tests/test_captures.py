@@ -414,7 +414,7 @@ def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> Non
         "The cause of these waits of 7.54 s was probably an outage, or a queue that stayed full"
         in words
     )
-    assert "all transmissions or their ACKs were lost for at least 2.57 s" in words
+    assert "All transmissions or their ACKs were lost for at least 2.57 s" in words
     assert "between 6.51 s longer and 658 ms shorter" in words
     assert "would have saved" not in words
 

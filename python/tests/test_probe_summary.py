@@ -49,7 +49,7 @@ def test_the_summary_explains_its_columns_and_names_the_next_command() -> None:
     for name in ("spurious", "timer", "per loss", "efficiency"):
         assert f"{name}: " in text
     assert "`netspurt replay 'a b.jsonl'` recommends a timer; " in text
-    assert text.endswith("889's table, which has half of each round trip.")
+    assert text.endswith("889's table. Their times are one-way: half of each round trip.")
 
 
 def test_a_closed_port_is_reported_with_the_command_that_serves_it(tmp_path: Path) -> None:

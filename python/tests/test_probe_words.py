@@ -262,7 +262,7 @@ def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
         Hop(4, ("d",), 5, 5, 0.0095, 0.0095, -0.0005),
     ]
     _, head, *rows = _hop_table(found)
-    columns = "hop  router or host  answered  least delay  median delay  adds"
+    columns = "hop  router or host  answered  least delay  median delay  added delay"
     assert head.split() == columns.split()
     cells = [row.split("  ") for row in rows]
     assert [cell.strip() for cell in cells[0] if cell] == [

@@ -294,14 +294,15 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     result = netspurt("papers", "path", "rfc889", "UCL")
     assert (
         result.stdout
-        == "ucl.toml: the delays at its line ends agree with the row UCL within 0.2 %\n"
+        == "ucl.toml: the delays at the ends of its lines agree with the row UCL within 0.2 %\n"
     )
     assert netspurt("run", "ucl.toml", "--out", "ucl").returncode == 0
     (data,) = json.loads(netspurt("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
     assert data["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
     far = netspurt("papers", "path", "rfc889", "BERK", "--out", "b.toml")
     assert (
-        "the closest path to BERK; the delays at its line ends differ by up to 8.9 %" in far.stdout
+        "the closest path to BERK; the delays at the ends of its lines differ by up to 8.9 %"
+        in far.stdout
     )
     refused(netspurt("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
     refused(netspurt("papers", "path", "rfc889", "MIT"), "no row is called 'MIT'")

@@ -23,8 +23,8 @@ from netspurt.wording import duration, number
 
 #: A sender waited long for its application if this wait took at least `_WRITE_MIN` of the
 #: connection's time. It waited long for its send buffer if this wait took at least `_BUFFER_MIN` of
-#: this time. `_BUFFER_MIN` is smaller, because a full buffer holds a sender back for longer than
-#: the sender stops: a stop begins only when more than half of the outstanding data is acknowledged.
+#: this time. `_BUFFER_MIN` is smaller, because the wait for a full buffer is measured only in part:
+#: its measurement begins when more than half of the outstanding data is acknowledged.
 _WRITE_MIN, _BUFFER_MIN = 0.25, 0.1
 
 
@@ -75,7 +75,7 @@ class Stopped:
 
 
 def stopped_share(row: Mapping[str, Any]) -> float:
-    """Return the share of the time in which the sender of a row of `connections` had stopped."""
+    """Return how long the sender of a row of `connections` stopped, as a share of its time."""
     if not row["duration_ns"]:
         return 0.0
     return float((row["write_wait_ns"] + row["buffer_wait_ns"]) / row["duration_ns"])
@@ -116,9 +116,10 @@ def all_stopped(tables: Mapping[str, Table]) -> list[Stopped]:
 
 
 def long_waits(connections: Table, kinds: Sequence[str], share: float) -> Table:
-    """Return the directions in `connections` whose sender waited long for things of these kinds.
+    """Return the directions in `connections` whose sender waited long.
 
-    It waited long if it waited for at least `share` of the connection's time.
+    The waits for each of the `kinds` are added. For example, the kind `write` is the wait for the
+    application. The sender waited long if the sum is at least `share` of the connection's time.
     """
     names = [f"{kind}_wait_ns" for kind in kinds]
 

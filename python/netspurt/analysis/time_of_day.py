@@ -94,7 +94,8 @@ class _Times:
         sentence = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
         if len(answered) < _ANSWERS_MIN:
             return sentence
-        # The recording may have many equal delays, for example of whole milliseconds.
+        # Many delays may be equal, for example whole milliseconds. Then `longest` may have more
+        # than 1 % of the delays.
         share = len(answered) // 100
         least = np.sort(rtt[answered])[-share]
         longest = answered[rtt[answered] >= least]
@@ -119,8 +120,8 @@ class _Times:
         return f"{count:,} of {len(left):,} from {ends[0]} to {ends[1]}{every}"
 
 
-#: The possible lengths of the parts of a day [s], each with the length of the shortest recording
-#: that is divided into such parts [s].
+#: The possible lengths of the parts of a day [s]. The second number of each pair is the minimum
+#: length of a recording that is divided into such parts [s].
 _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
 
 

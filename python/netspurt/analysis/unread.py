@@ -24,11 +24,14 @@ class Unread:
     receiver
         The address of the receiver.
     waited_s
-        The time in which neither end had data to send, and after which no data came, in seconds.
+        The time in which neither end had data to send [s]. Pauses that ended because an end sent
+        data again do not count.
     share
         `waited_s` as a share of the connection's time.
-    window_bytes, window_bytes_max
-        The mean of the receive window over the time, and its maximum, in octets.
+    window_bytes
+        The mean over time of the receive window, in octets.
+    window_bytes_max
+        The maximum of the receive window, in octets.
     """
 
     connection: int
@@ -43,10 +46,10 @@ class Unread:
         return (
             f"For {self.share:.0%} of the time of {who} ({duration(self.waited_s)}), all data had "
             f"arrived and no more came. The receive window of {self.receiver} was "
-            f"{number(round(self.window_bytes))} octets on average, "
-            f"{number(self.window_bytes_max)} octets at most. So its application had not read all "
-            "data, and the connection most likely waited for this application. Look at this "
-            "application first."
+            f"{number(round(self.window_bytes))} octets on average, which is less than its maximum "
+            f"of {number(self.window_bytes_max)} octets. So the application at {self.receiver} had "
+            "not read all data, and the connection most likely waited for this application. Look "
+            "at this application first."
         )
 
 

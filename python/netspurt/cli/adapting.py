@@ -22,8 +22,8 @@ Adaptation = Annotated[
     bool,
     typer.Option(
         "--adaptation",
-        help="For probes in bursts of two lengths: print after how many samples of a new length "
-        "each timer exceeds the delays of this length.",
+        help="For probes in bursts of two lengths: print how many samples of a new length each "
+        "timer needs to exceed the delays of this length.",
     ),
 ]
 

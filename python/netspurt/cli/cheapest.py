@@ -55,11 +55,15 @@ class Cheapest:
         others = len(self.names) - 1
         if not others:
             return self.names[0]
-        same = "1 other setting, which costs" if others == 1 else f"{others:,} others, which cost"
+        same = (
+            "1 other setting, which costs"
+            if others == 1
+            else f"{others:,} other settings, which cost"
+        )
         return f"{self.names[0]} and {same} the same"
 
     def why_alike(self, delays: Sequence[Delays]) -> Iterator[str]:
-        """Yield why all settings cost the same, if all timers are at the same minimum."""
+        """If all timers are at the same minimum, say that all settings therefore cost the same."""
         low = _minimum_of(self._first, delays)
         if low is not None and len(self._timers) == 1:
             yield (

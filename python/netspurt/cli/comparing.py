@@ -51,8 +51,8 @@ def compare(
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow. By default the only flow that both have; in a capture the connection "
-            "with the most data. A,B compares flow A of the first with flow B of the second."
+            help="The flow. By default the only common flow; in a capture the connection with the "
+            "most data. A,B compares flow A of the first run with flow B of the second."
         ),
     ] = None,
     direction: Direction = None,
@@ -266,8 +266,8 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         return []
     longer = ends.index(max(ends))
     line = (
-        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over; "
-        f"{names[longer]} lasts {max(ends):.3f} s; retransmissions and causes of sending are "
+        f"events are compared for the first {min(ends):.3f} s, until one of the runs is over "
+        f"({names[longer]} lasts {max(ends):.3f} s). But retransmissions and causes of sending are "
         "counted to the end of each run"
     )
     return [line]
@@ -300,8 +300,8 @@ def _details(
     }
 
 
-#: The maximum number of keys of scenarios that are shown, and the maximum number of characters of a
-#: value.
+#: At most `_KEYS_MAX` keys of scenarios are shown. A shown value has at most `_VALUE_MAX`
+#: characters.
 _KEYS_MAX, _VALUE_MAX = 12, 40
 
 
@@ -363,7 +363,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
     if not rows:
         return []
     rows.sort(key=lambda row: float(row[0].split()[0]))
-    heading = ("earliest", "cause of sending", *names)
+    heading = ("first at", "cause of sending", *names)
     return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
 
 

@@ -166,7 +166,7 @@ def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _statistics_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the statistics of the delays [ms], if any recording has a delay."""
+    """Yield the table of statistics of the delays [ms], or nothing if no recording has a delay."""
     if all(one["min_ms"] is None for one in summaries):
         return
     names = [one["name"] for one in summaries]

@@ -89,7 +89,7 @@ def write_tables(found: Explained, path: Path) -> None:
     ValueError
         If a folder or the capture itself is at one of the paths.
     """
-    # This import loads OpenSSL, which takes 5 MB, and the other outputs do not need it.
+    # This import loads OpenSSL and so takes 5 MB. Only this output needs the import.
     from netspurt.stored import discard
 
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")

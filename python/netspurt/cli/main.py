@@ -95,7 +95,7 @@ def _refuse_file(word: str) -> None:
 
 
 def _refuse_subcommand(word: str) -> None:
-    """Raise an error that names the group, if `word` is a command of a group."""
+    """If `word` is a command of a group, raise an error that names the group."""
     import typer
 
     commands: dict[str, Any] = vars(typer.main.get_command(application()))["commands"]

@@ -19,7 +19,8 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     Raises
     ------
     RunError
-        If a folder or a scenario file cannot be opened as a run, or if nothing is at the path.
+        If a run folder cannot be opened, if the path is another folder or a scenario file, or if
+        nothing is at the path.
     ValueError
         If the file is neither a capture nor a scenario file, or if a capture has no such
         connection.

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from netspurt.timelines import Timeline
 
 _STATIONS = (
-    "A STATION is a site such as 32.5007,-106.6086 (degrees north and east; a third number is its "
-    "height in metres); a geostationary relay such as geo:-174.17 (degrees east; two more numbers "
-    "are its inclination and node); an orbit such as "
-    "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
-    "node, argument, anomaly, name); or a file with element sets (TLE, or OMM in key-value "
-    "notation), FILE#NAME or FILE#NUMBER if it has several satellites. If a file has several sets "
-    "of one satellite, the set nearest to --start is used; without --start, the newest set."
+    "A STATION has one of four forms. A site is written as 32.5007,-106.6086 (degrees north and "
+    "east; a third number is its height in metres). A geostationary relay is written as "
+    "geo:-174.17 (degrees east; two more numbers are its inclination and node). An orbit is "
+    "written as apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; "
+    "more keys: node, argument, anomaly, name). A file with element sets (TLE, or OMM in key-value "
+    "notation) is named by its path, or by FILE#NAME or FILE#NUMBER if it has several satellites. "
+    "If a file has several sets of one satellite, the set nearest to --start is used. Without "
+    "--start, the newest set is used."
 )
 
 app = App(
@@ -87,7 +88,7 @@ Margin = Annotated[
     typer.Option(
         parser=number_from(0, example="20"),
         metavar="KM",
-        help="The minimum height of a line of sight in space above the ground.",
+        help="The minimum height above the ground of a line of sight between two points in space.",
     ),
 ]
 AtLeast = Annotated[
@@ -304,9 +305,9 @@ def _coarse(points: PathDelays, step: float) -> list[str]:
     if error <= WITHIN * min_delay:
         return []
     return [
-        f"a step of {step:g} s is too coarse for this pass: straight lines between its "
-        f"{number(len(points.t_ns))} points are up to {error * 1e3:.3g} ms off, "
-        f"or {error / min_delay:.2g} of the minimum delay; the fit uses closer points. Take a "
+        f"a step of {step:g} s is too coarse for this pass: straight lines between the "
+        f"{number(len(points.t_ns))} points differ from the delay by up to {error * 1e3:.3g} ms "
+        f"({error / min_delay:.2g} of the minimum delay). The fit uses closer points. Take a "
         "shorter --step"
     ]
 

@@ -303,7 +303,7 @@ def columns(
 
 
 def _narrowed(rows: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> list[int]:
-    """Return widths whose sum is at most `room`, if the longest words of the columns allow it."""
+    """Return widths of columns. Their sum is at most `room`, if the longest words allow this."""
     least = [
         max(len(word) for row in rows for word in _joined(row[n]).split(" "))
         for n in range(len(widths))

@@ -79,8 +79,8 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         if one.unlike:
             unlike = f"{counted(one.unlike, 'connection')} of {names[0]}"
             verb = "is" if one.unlike == 1 else "are"
-            same = "has the same number and sizes and starts at the same instant"
-            yield f"{unlike} {verb} not in {names[1]}: no connection there {same}"
+            same = "the same number, the same sizes and the same start"
+            yield f"{unlike} {verb} not in {names[1]}: no connection of {names[1]} has {same}"
         yield ""
         rows: list[tuple[str, ...]] = [("duration", *names)]
         words = {0.5: "median", 0.9: "90 %", 0.99: "99 %"}

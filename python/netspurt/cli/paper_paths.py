@@ -57,11 +57,11 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     path = path_for(rows[row])
     write_new(file, scenario_text(path))
     off = f"{100 * path.error:.1f} %"
-    close = f"{file}: the delays at its line ends agree with the row {row} within {off}"
+    close = f"{file}: the delays at the ends of its lines agree with the row {row} within {off}"
     far = (
-        f"{file}: the closest path to {row}; the delays at its line ends differ by up to {off}. "
-        "No simulated net of this kind has the slopes of the row's two lines; VALIDATION.md says "
-        "why"
+        f"{file}: the closest path to {row}; the delays at the ends of its lines differ by up to "
+        f"{off}. No simulated net of this kind has the slopes of the row's two lines; "
+        "VALIDATION.md says why"
     )
     for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):
         typer.echo(line)

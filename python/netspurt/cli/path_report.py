@@ -46,7 +46,10 @@ def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
 
 
 def line_data(line: Line) -> dict[str, Any]:
-    """Return a regression line of delay on length as data; `rate_bps` follows from its slope."""
+    """Return a regression line of delay against length as data.
+
+    `rate_bps` follows from the slope of the line.
+    """
     return {
         "shortest": line.shortest,
         "longest": line.longest,
@@ -80,7 +83,7 @@ def _finite(value: float) -> float | None:
 
 
 def delay_line(told: dict[str, Any], measure: str) -> str:
-    """Return the statistics of the delays in a sentence."""
+    """Return a sentence with statistics of the delays."""
     delay = told["delay"]
     one_way = measure == "one-way"
     text = f"{'one-way delay' if one_way else 'round trip'} {ms(delay['median_ms'])} median, "
@@ -88,7 +91,7 @@ def delay_line(told: dict[str, Any], measure: str) -> str:
 
 
 def length_text(line: dict[str, Any], measure: str) -> str:
-    """Return a regression line of delay on length in a sentence."""
+    """Return a sentence on a regression line of delay against length."""
     low, high = line["us_per_octet_between"]
     return (
         f"delay by length: {ms(line['intercept_ms'])} plus {line['us_per_octet']:.4g} µs an "
@@ -107,7 +110,8 @@ def rate_text(line: dict[str, Any], measure: str, way: str = "") -> str:
 
     `way` has the words that follow the rate, such as ` each way`.
     """
-    # A probe crosses the path twice in a round trip.
+    # In a round trip, a probe crosses the path twice. So each direction has twice the rate that the
+    # slope gives.
     crossed = 1 / share_of(measure)
     best, low, high = (
         None if bps is None else rate(crossed * bps)

@@ -310,8 +310,8 @@ def lengths(
             "--break",
             parser=_break,
             metavar="OCTETS",
-            help="The first length of a second line: a number, such as RFC 889's 126; find, to "
-            "search for the best length; or none, for one line.",
+            help="The length at which a second line begins, such as RFC 889's 126. find searches "
+            "for the best length, and none fits one line.",
         ),
     ] = "none",
     out: Annotated[
@@ -325,7 +325,7 @@ def lengths(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit delay on length, with one line or two, and draw a point for each answered probe."""
+    """Fit one or two lines of delay against length, and draw a point for each answered probe."""
     how = How(format_, interval, columns_of(column), lost_after)
     drawn: list[Path] = []
 

@@ -49,7 +49,7 @@ def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
 def _value(name: str, text: str) -> Any:
     """Return the value of an option, or None if typer must check it."""
     if name == "--connection":
-        # Tables and plots call connection 3 `c3`.
+        # Tables and plots call connection 3 `c3`, so users may write the `c`, too.
         number = text.removeprefix("c")
         return int(number) if number.isascii() and number.isdecimal() else None
     if name == "--parquet":

@@ -177,7 +177,7 @@ class _PlotRequest:
         return f"--set record.tables='{json.dumps(names)}'"
 
     def applied(self, kind: str) -> dict[str, str | None]:
-        """Return the values of `given` that apply to a kind, if several kinds are drawn."""
+        """Return the values of `given` that apply to one of several drawn kinds."""
         from netspurt.plots import OPTIONS
 
         applied = {name: self.given[name] for name in OPTIONS.get(kind, ("link",))}

@@ -168,9 +168,9 @@ def match(
         cut = cut_off(file)
         if cut is not None:
             warn_of_cut(
-                f"{file} ends in the middle of a record: it has {number(cut.octets)} of the "
+                f"{file} ends in the middle of a record: it has {number(cut.octets)} of this "
                 f"record's {number(cut.of)} octets, after {number(cut.records)} complete "
-                "records; later packets count as seen only at the other capture point"
+                "records. So later packets count as seen only at the other capture point"
             )
     if not form.for_people:
         data = [

@@ -211,7 +211,7 @@ def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
 
 
 def _unsure_beside(found: Explained) -> Iterator[str]:
-    """Yield why the cause *loss seen in ACKs* is a guess if the capture is beside the receiver."""
+    """If the capture is beside the receiver, yield why the cause *loss seen in ACKs* is a guess."""
     again = found.table("retransmissions")
     beside = is_beside("receiver", again, found.tables)
     seen = again.equals("cause", *SEEN_IN_ACKS) & beside & _guesses(again, "cause")
@@ -299,7 +299,7 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield a caution if data was lost before the capture point, except beside the receiver."""
     again = found.table("retransmissions").where(connection=connection)
-    # Octets with negative numbers were sent before the capture began.
+    # Octets with negative numbers are left out, because they were sent before the capture began.
     known = again["original_missing"] & ~again["original_late"] & (again["seq"] >= 0)
     again = again.select(known)
     lost = int((~is_beside("receiver", again, found.tables)).sum())
@@ -495,7 +495,7 @@ def _worst(found: Explained) -> Iterator[str]:
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    # A joined capture has several files.
+    # A joined capture has several files, and the command must name all of them.
     joined = [] if found.files or len(found.paths) < 2 else found.paths
     files = " ".join(named(shlex.quote(file)) for file in joined or [path])
     yield f"See: netspurt explain {'--as-one ' * bool(joined)}{files} --connection {connection}"

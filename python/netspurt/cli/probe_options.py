@@ -48,8 +48,8 @@ Count = Annotated[
         "-n",
         parser=whole,
         metavar="N",
-        help="The number of echo probes. By default 512; 5 for each hop with --hops; no "
-        "limit with --for.",
+        help="The number of echo probes. By default 512. With --hops the default is 5 for each "
+        "hop, and with --for there is no limit by default.",
     ),
 ]
 

@@ -265,7 +265,8 @@ def _outcome(line: EchoProbeLine) -> str:
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
-#: The maximum number of lines on the screen for the last echo probes, and for the histogram.
+#: On the screen, the last echo probes have at most `_TRACED` lines, and the histogram has at most
+#: `_BARS` lines.
 _TRACED, _BARS = 12, 14
 #: If the screen has fewer than `_TALL` lines, it shows only the first line of the heading.
 _TALL = 23
@@ -332,7 +333,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         return told
     told |= path_data(recording)
     if watch.header and watch.header.kind == "tcp":
-        # The length of the answer to a SYN does not depend on the length of the SYN.
+        # The answer to a SYN has a length of its own, so the delay has no line by length.
         told["line"] = None
     if recording.received:
         told["estimators"] = _algorithms(recording, estimators)
@@ -464,7 +465,7 @@ def _next(watch: Watch) -> Iterator[str]:
         files = shlex.join(named(file) for file in watch.files)
         yield (
             f"`netspurt replay {files}` recommends a timer; with --rfc889 it prints rows of RFC "
-            "889's table, which has half of each round trip."
+            "889's table. Their times are one-way: half of each round trip."
         )
 
 
@@ -509,7 +510,7 @@ def _hop_data(one: Hop) -> dict[str, Any]:
 
 
 def _hop_table(found: list[Hop]) -> Iterator[str]:
-    rows = [["hop", "router or host", "answered", "least delay", "median delay", "adds"]]
+    rows = [["hop", "router or host", "answered", "least delay", "median delay", "added delay"]]
     for one in found:
         spans = (
             [span(value * 1e9) for value in (one.least, one.median, max(one.adds, 0.0))]

@@ -131,7 +131,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
 
 
 def _hint_once(error: _core.DelaysError, said: set[str]) -> Exception:
-    """Return an error without its hint if the hint is in `said`; otherwise add it to `said`."""
+    """Return an error. If its hint is in `said`, leave the hint out; otherwise add it to `said`."""
     if error.fix not in said:
         said.add(error.fix)
         return error

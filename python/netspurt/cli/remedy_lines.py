@@ -98,7 +98,7 @@ _LITTLE = 0.01
 
 
 def _transferring_s(spent: Table) -> float:
-    """Return the time of connections without the time in which neither end had data to send [s]."""
+    """Return the time of connections [s], without pauses in which neither end had data to send."""
     return float((whole_s(spent) - spent.seconds("application_ns")).sum())
 
 
@@ -153,7 +153,7 @@ def _in_linux(shown: Sequence[Remedy], silences: Silences) -> Iterator[str]:
         text += "is not longer than that. "
     if len(own) > 1:
         text = f"The senders' shortest waits were {duration(own[0])} to {duration(own[-1])} above "
-        text += "srtt. A minimum near or above a sender's own minimum is not tried on it. "
+        text += "srtt. A minimum near or above a sender's own minimum is not tried on this sender. "
     if _LINUX_FLOOR_S in floors:
         text += (
             "Linux has 200 ms by default, so a minimum of 200 ms changes nothing on a Linux sender "
@@ -192,11 +192,11 @@ def _failed(found: Outages) -> Iterator[str]:
     silences = "this silence" if one else "these silences"
     yield (
         f"In {where} {SEVERAL_TIMEOUTS_WORDS}. The cause of {these} of "
-        f"{duration(found.waited_s)} was probably an outage, or a queue that stayed full: all "
+        f"{duration(found.waited_s)} was probably an outage, or a queue that stayed full. All "
         f"transmissions or their ACKs were lost for at least {duration(found.failed_s)}, until the "
-        "last unanswered retransmission left. Then the timer only decides how soon after "
-        f"{outages} the next retransmission leaves. At high loss rates the transmissions may also "
-        "have been lost independently of each other. Then a shorter timer helps here, too."
+        "last unanswered retransmission left. In such a time, the timer only decides how soon "
+        f"after {outages} the next retransmission leaves. At high loss rates the transmissions may "
+        "also have been lost independently of each other. Then a shorter timer helps here, too."
     )
     if found.floor_s is not None:
         yield (

@@ -250,7 +250,7 @@ def settings_lines(
 
 
 def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
-    """Return the cells of a setting, which have sums over all recordings."""
+    """Return the cells of a setting. They have sums, or means, over all recordings together."""
     lost = sum(one.lost - one.lost_before for one in algorithms)
     probes = sum(one.probes for one in algorithms)
     waited, good = (sum(getattr(one, what) for one in algorithms) for what in ("waited", "good"))

@@ -1,4 +1,4 @@
-"""The options of a replay, which applies retransmission timers to recorded delays.
+"""The options of a replay. A replay applies retransmission timers to recorded delays.
 
 The folder of the replay keeps its options, so a report uses the same options.
 """
@@ -28,9 +28,10 @@ class Settings:
     ----------
     clock, told
         The parameters of the same names of `netspurt.replay`.
-    cost_s, loss
-        The price of a spurious retransmission [s] and the share of losses, from 0 to 1; `None` for
-        the defaults of `netspurt.Price`.
+    cost_s
+        The price of a spurious retransmission [s]. `None` means the default of `netspurt.Price`.
+    loss
+        The share of losses, from 0 to 1. `None` means the default of `netspurt.Price`.
     tune
         True if computed constants were also weighed for a recommendation.
     pool

@@ -218,7 +218,7 @@ def _replays(
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
-    # The names of the files in the folder `.` do not begin with `./`.
+    # The names of the files in the folder `.` do not begin with `./`, so this folder becomes "".
     folders = tuple(str(path / "_")[:-1] for path in files if path.is_dir())
     alone = tuple(str(path) for path in files if not path.is_dir())
     together = algorithms_of(delays, named, how) if pool and delays else []

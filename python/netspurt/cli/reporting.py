@@ -50,8 +50,9 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page. By default: for a folder, report.html in it; for a file NAME, "
-            "NAME-report.html beside it; for several paths, report.html in the working directory.",
+            help="The page. The default for a folder is report.html in the folder. The default for "
+            "a file NAME is NAME-report.html beside the file. The default for several paths is "
+            "report.html in the working directory.",
         ),
     ] = None,
     estimators: option.Estimators = None,
@@ -92,8 +93,8 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
             raise ValueError(f"{path} does not exist")
         if is_partial(path):
             raise ValueError(
-                f"{path} is not complete: the command that makes it still runs, or was killed; "
-                "wait for its end, or run it again"
+                f"{path} is not complete: the command that makes it still runs, or was killed. "
+                "Wait until the command ends, or run it again"
             )
     if estimators and not any(map(_has_recordings, paths)):
         raise ValueError(_NO_RECORDING)
@@ -243,7 +244,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return an error of reading a file, with the command to run first, if any."""
+    """Return an error of reading a file. If another command must be run first, it is named."""
     from netspurt.timelines.followed import is_followed, use_of_followed
 
     if file.suffix == ".toml":

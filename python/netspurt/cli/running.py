@@ -280,8 +280,8 @@ def _population_lines(result: Run) -> Iterator[str]:
     yield "durations: from the first SYN to the last acknowledgment of data"
     open_ones = int((table["connections"] - table["complete"]).sum())
     if open_ones:
-        incomplete = counted(open_ones, "connection")
-        yield f"not complete, and counted as longer than all others: {incomplete}"
+        incomplete = counted(open_ones, "connection is", "connections are")
+        yield f"{incomplete} not complete, and counted as longer than all others"
 
 
 def _flow_cells(result: Run, n: int) -> tuple[str, ...]:

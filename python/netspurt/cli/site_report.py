@@ -160,10 +160,10 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"a longest idle time {above} counts as a timeout if nothing else explains it: this "
+            f"a longest idle time {above} counts as a timeout if nothing else explains it. This "
             f"agrees with the known timeouts in {number(labels['right']['hits'])} of "
-            f"{number(labels['right']['count'])} connections; timeouts that were not found: "
-            f"{number(labels['missed'])}; timeouts that were found but did not happen: "
+            f"{number(labels['right']['count'])} connections. Timeouts that were not found: "
+            f"{number(labels['missed'])}. Timeouts that were found but did not happen: "
             f"{number(labels['invented'])}"
         )
 

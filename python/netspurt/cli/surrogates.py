@@ -79,8 +79,8 @@ def surrogate(
         str | None,
         typer.Argument(
             metavar="[ROW]",
-            help="A row of RFC 889's second table, such as UCL-1, 'ISIA *' or NTA:UCL; or leave "
-            "it out, and give --mean and --cov.",
+            help="A row of RFC 889's second table, such as UCL-1, 'ISIA *' or NTA:UCL. Without a "
+            "row, give --mean and --cov.",
             show_default=False,
             autocompletion=_rows,
         ),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures by whether they differ between cases, and a command that shows one."""
+    """Yield the measures in groups (see `_by_kind`), and a command that shows one measure."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -191,7 +191,7 @@ _ITEMS = {
 
 
 def undefined(measure: str, rows: Sequence[Summary]) -> Iterator[str]:
-    """Yield how many cases have no ratio, because its denominator is 0 in them."""
+    """Yield how many cases have no ratio because its denominator is 0 there."""
     if count := sum(row.undefined for row in rows):
         them = "it" if count == 1 else "them"
         yield (
@@ -209,7 +209,7 @@ def lacking(cases: Columns, measure: str, rows: Sequence[Summary]) -> Iterator[s
 
 
 def why_unknown(cases: Columns, measure: str) -> Iterator[str]:
-    """Yield why cases that ran to their end have no value, if the measure is a quantile."""
+    """If the measure is a quantile, yield why cases that ran to their end have no value."""
     import numpy as np
 
     kind, _, share = measure.rpartition("_")

@@ -1,4 +1,4 @@
-"""Papers, their claims, and the verdicts on these claims, which follow from runs.
+"""Papers, their claims, and the verdicts on these claims. The verdicts follow from runs.
 
 A paper is a folder with data, scenarios, expected values and names of measures. A paper has no
 code. `shelf` finds papers, and `check` judges a paper.

@@ -173,7 +173,7 @@ def _judge(bench: Bench, claim: Claim) -> JudgedClaim:
         with_reason = replace(claim, note="the runs have no row that the measure needs")
         return JudgedClaim(with_reason, Verdict.NOT_REPRODUCED, None)
     except (ScenarioError, AlgorithmError):
-        # These errors name a place in a file.
+        # These errors already name a place in a file, so nothing is added.
         raise
     except KeyError as error:
         raise PaperError(f"{place}: nothing is called {error}") from error

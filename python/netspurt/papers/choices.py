@@ -81,7 +81,8 @@ def bands(
     delay = np.array([quantity(text)[1] for text in cases["delay"]])
     affected = np.asarray(cases["spurious"]) > 0
     combinations = list(itertools.product(queues, acks, windows))
-    # The file's last axis is the delay, and it varies fastest.
+    # The file's last axis is the delay, and it varies fastest. So the cases of a combination follow
+    # each other.
     of_each = zip(combinations, np.split(delay, len(combinations)), strict=True)
     parts = np.split(affected, len(combinations))
     return {key: Bands(delays, part) for (key, delays), part in zip(of_each, parts, strict=True)}

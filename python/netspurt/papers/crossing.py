@@ -28,7 +28,8 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The name of the line on which data and ACKs may meet, and the name of the node before this line.
+#: `LINE` is the name of the line on which data and ACKs may meet. `BEFORE` is the name of the node
+#: before this line.
 LINE, BEFORE = "up", "outgoing"
 
 

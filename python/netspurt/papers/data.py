@@ -39,11 +39,16 @@ class Claim:
 
     Attributes
     ----------
-    id, group, says
-        The name of the claim, the part of the paper in which it stands, and its statement in our
-        words.
-    printed, unit
-        The value in the paper, and its unit.
+    id
+        The name of the claim.
+    group
+        The part of the paper in which the claim stands.
+    says
+        The statement of the claim, in our words.
+    printed
+        The value in the paper.
+    unit
+        The unit of this value.
     threshold
         The value that we use if the paper has a phrase instead of a number.
     measure, arguments

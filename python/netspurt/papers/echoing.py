@@ -163,7 +163,10 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
     would suffice if cwnd began at the receive window and each cut halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
-        ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
+        (
+            *("window", "mss", "transfers", "without cuts", "that reach the limit", "cuts needed"),
+            *("ssthresh after the first cut", "cuts if each halves the window"),
+        )
     ]
     firsts: dict[tuple[int, int], list[int]] = {}
     cuts: dict[tuple[int, int], list[int | None]] = {}
@@ -205,7 +208,7 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     seconds and in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
-        ("path", "mss", "without loss", "losses", "longer by", "in round trips")
+        ("path", "mss", "without loss", "transfers with a loss", "cost of a loss", "in round trips")
     ]
     clean: dict[tuple[str, str, int], float] = {}
     lossy: dict[tuple[str, str, int], list[float]] = {}
@@ -239,7 +242,9 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))
-    rows: list[tuple[str, ...]] = [("limit", "paths", "slower", "least", "median", "most")]
+    rows: list[tuple[str, ...]] = [
+        ("queue limit", "paths", "slower paths", "least ratio", "median ratio", "greatest ratio")
+    ]
     ratios: dict[int, list[float]] = {}
     for path in sorted({path for path, _, _ in through}):
         ratio = through[path, slow_window, slow_mss] / through[path, fast_window, fast_mss]
@@ -257,7 +262,7 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 
     causes = ("segment size", "window", "shared queue")
     rows.append(("", "", "", "", "", ""))
-    rows.append(("cause", "share", "", "", "", ""))
+    rows.append(("cause", "share of the difference", "", "", "", ""))
     shares_of = shares(causes, mean)
     rows += [(cause, f"{share:+.1f} s", "", "", "", "") for cause, share in shares_of.items()]
     total = mean(frozenset(causes)) - mean(frozenset())

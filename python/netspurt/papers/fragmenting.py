@@ -96,7 +96,7 @@ def _differences(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, 
 @registered
 @in_unit("%")
 def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
-    """Return how much a number exceeds another number, in percent."""
+    """Return by how many percent the first number exceeds the second."""
     a, b = float(first), float(second)
     return Measured(100 * (a / b - 1), _differences(a, b, (first, second)))
 
@@ -256,7 +256,10 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 @registered
 @in_unit("%")
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the maximum gain by fragmenting [%], if headers take at most a share of a datagram."""
+    """Return the maximum gain by fragmenting [%].
+
+    Only nets in which headers take at most the share `share` of a full packet count.
+    """
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]

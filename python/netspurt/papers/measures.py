@@ -113,7 +113,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     span = acks[min(len(acks), int(events)) - 1] + _ANSWER_MAX_S if acks else 0.0
     first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
     difference = compare(first, second)
-    rows: list[tuple[str, ...]] = [("earliest", "cause of sending", f"in {beside}", f"in {run}")]
+    rows: list[tuple[str, ...]] = [("first at", "cause of sending", f"in {beside}", f"in {run}")]
     both = (mechanisms(first), mechanisms(second))
     for mechanism in dict.fromkeys([*both[0], *both[1]]):
         counts = [len(own.get(mechanism, [])) for own in both]
@@ -136,7 +136,7 @@ def _since_data(bench: Bench, run: str) -> list[Seen]:
 
 @registered
 def start_windows(bench: Bench, *, run: str) -> Measured:
-    """Return cwnd at the start and after the first timeout, in segments."""
+    """Return cwnd [segments] at the start and after the first timeout."""
     result = bench.run(run)
     tcp = next(iter(configuration(result)["flows"].values()))["tcp"]
     smss = quantity(tcp["packet_size"])[1] - 40
@@ -155,7 +155,7 @@ def start_windows(bench: Bench, *, run: str) -> Measured:
 @registered
 @in_unit("bit/s, ms")
 def link_values(bench: Bench, *, run: str, links: str) -> Measured:
-    """Return the rate in bit/s and the delay in ms of each link."""
+    """Return the rate [bit/s] and the delay [ms] of each link."""
     settings = configuration(bench.run(run))["links"]
     values = []
     for name in links.split(","):
@@ -166,7 +166,7 @@ def link_values(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
-    """Return the queue limit of each link in packets, if no queue exceeded it."""
+    """Return the queue limits of links [packets], or `None` if a queue exceeded its limit."""
     result = bench.run(run)
     settings = configuration(result)["links"]
     limits = [quantity(settings[name]["queue"])[1] for name in links.split(",")]
@@ -181,7 +181,7 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
-    """Return the maximum length of the queues of some links in some runs, in packets."""
+    """Return the length of the longest queue [packets] over some links in some runs."""
     rows = [("run", "link", "longest queue")]
     longest = 0
     for name in runs.split(","):
@@ -195,7 +195,7 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 @registered
 @in_unit("bit/s")
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
-    """Return the rate of the only link of the node at which a flow starts, in bit/s.
+    """Return the rate [bit/s] of the only link of the node at which a flow starts.
 
     The value is `None` if the run does not record the packets of the node (the node is no *spy*),
     or if the node has several links.
@@ -311,7 +311,7 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
         idle[name] = until - start - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
-    rows.append(("round trip less one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
+    rows.append(("round trip minus one packet time", f"{_trip_less_packet_time(a, link):.3f} s"))
     rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
     dally_words = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
@@ -319,7 +319,7 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
 
 
 def _dally(run: Run) -> float:
-    """Return the longest delay of an ACK before the first retransmission, in seconds."""
+    """Return the longest delay [s] of the ACKs that were sent before the first retransmission."""
     receiver = run.segments.where(node=str(run.flows["to"][0]))
     arrived = receiver.where(way="in")
     sent = receiver.where(way="out")
@@ -391,7 +391,7 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     Each pair of runs has a shift. The least typical pair is the one whose shift in seconds is
     furthest from the median of all pairs. Only events up to the first retransmission are compared.
     """
-    rows = [("module", "tick", "packets", "seconds", "at 240 s")]
+    rows = [("module", "tick", "shift in packets", "shift in seconds", "shift at 240 s")]
     shifts = []
     for values, late, early in _pairs(bench.grid(grid)):
         packets, seconds, _ = _best_shift(late, early)
@@ -506,8 +506,8 @@ def _time_of(run: Run, arguments: Any) -> float:
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
     """Return after how many round trips a burst leaves, and the number of its packets.
 
-    The burst is the first one after `round` round trips. The packets of a
-    burst leave within a hundredth of a round trip.
+    The burst is the first one after `round` round trips. The packets of a burst leave within a
+    hundredth of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])

@@ -65,7 +65,10 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 @registered
 @in_unit("km")
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return a contact's apogee and perigee [km], if its orbit allows the stored delays."""
+    """Return a contact's apogee and perigee [km].
+
+    The value is `None` if the stored delays are not possible with these heights.
+    """
     this_contact, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, this_contact.satellite)
     min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])
@@ -137,7 +140,8 @@ def chosen_contacts(bench: Bench) -> Measured:
         swings = [1e3 * p.swing for p in whole_passes]
         swing = float(np.ptp(curve.delay_ns)) / 1e6
         wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[contact.variability]
-        # The stored points are some seconds apart, so they may miss the exact minimum delay.
+        # The stored points are some seconds apart, so they may miss the exact minimum delay. So a
+        # difference of 1 % is allowed.
         all_agree = all_agree and abs(swing - wanted) < 0.01 * wanted
         (several if len(passes) > 1 else single).add(per_satellite[contact.satellite])
         shown = f"{min(swings):.2f} to {max(swings):.2f} ms"
@@ -233,7 +237,7 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
 
 
 def _beyond_delay(run: Run, curve: Curve, start: str, end: str) -> Floats:
-    """Return each packet's time from one node to another beyond the delay of the path [s].
+    """Return how much longer each packet took from one node to another than the path's delay [s].
 
     If the delay steps while a packet is on its way, the larger of both delays counts.
     """

@@ -39,7 +39,7 @@ def largest_packet(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def sender_of(bench: Bench, *, run: str) -> Measured:
-    """Return the name of the sender's recovery, if SACK recovery caused any retransmission."""
+    """Return the name of the sender's recovery, or `None` if SACK recovery sent nothing."""
     finished = bench.run(run)
     flow = next(iter(configuration(finished)["flows"].values()))
     causes = finished.table("retransmissions")
@@ -102,7 +102,7 @@ def first_timer(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def after_a_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return cwnd after the first timeout in segments, and ssthresh as a share of the old cwnd."""
+    """Return cwnd [segments] after the first timeout, and ssthresh as a share of the old cwnd."""
     finished = bench.run(run)
     fired = float(finished.rto.where(fired=True).seconds()[0])
     flow = next(iter(configuration(finished)["flows"].values()))
@@ -229,7 +229,7 @@ def spikes_by_size(bench: Bench, *, grid: str) -> Measured:
         of_size = runs.setdefault(str(case.values["size"]), {})
         of_size[bool(case.values["pacing"]), str(case.values["start"])] = case.run
     rows: list[tuple[str, ...]] = [
-        ("size", "starts", "least", "mean", "most", "longest queue, without and with")
+        ("size", "starts", "least", "mean", "most", "longest queue, without and with pacing")
     ]
     means = []
     for size, own in runs.items():

@@ -62,8 +62,11 @@ def _share(transfers: Transfers) -> float:
 
 @registered
 def all_delivered(bench: Bench, *, size: str) -> Measured:
-    """Return a size in segments, if every transfer of that size delivered all its segments."""
-    rows = [("contact", "transfers", "whole")]
+    """Return the size [segments] if every transfer of this size delivered all its segments.
+
+    Otherwise the value is `None`.
+    """
+    rows = [("contact", "transfers", "complete transfers")]
     all_whole = True
     for name in bench.of_study.contacts:
         transfers = bench.transfers(name).where(size=int(size))
@@ -92,7 +95,7 @@ def starts_apart(bench: Bench) -> Measured:
 
 @registered
 def never_limited(bench: Bench, *, run: str) -> Measured:
-    """Return the receive window in segments, if it never limited a transfer."""
+    """Return the receive window [segments], or `None` if it ever limited a transfer."""
     limited = {n: int(bench.transfers(n).window_limited.sum()) for n in bench.of_study.contacts}
     rows = [("contact", "times limited"), *((name, str(n)) for name, n in limited.items())]
     flow = next(iter(configuration(bench.run(run))["flows"].values()))

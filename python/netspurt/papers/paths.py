@@ -159,8 +159,8 @@ def scenario_text(path: SimulatedPath) -> str:
         links = _two_lines(path)
         comment += (
             f": a net that fragments datagrams above {path.mtu} octets.\n"
-            "# Rates, delay, overhead and wait are fitted to the row's line ends, with an\n"
-            f"# expected error of at most {100 * path.error:.1f} %."
+            "# Rates, delay, overhead and wait are fitted to the ends of the row's lines, with\n"
+            f"# an expected error of at most {100 * path.error:.1f} %."
         )
     link_lines = "\n".join(links)
     return f"""{comment}

@@ -243,7 +243,7 @@ def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measur
 @registered
 @in_unit("ms, eff")
 def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
-    """Return the mean in ms and the efficiency that follow from a row's times."""
+    """Return the mean delay [ms] and the efficiency, computed from the times of a row."""
     (name,) = names_in(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
@@ -278,7 +278,7 @@ def extremes(bench: Bench, *, table: str, column: str) -> Measured:
 
 @registered
 def cells(bench: Bench, *, table: str, rows: str, column: str) -> Measured:
-    """Return a column's numbers in some rows."""
+    """Return the numbers that a column has in some rows."""
     accounts = account_rows(bench.paper, table)
     return Measured([float(getattr(accounts[n].account, column)) for n in names_in(rows)])
 
@@ -296,7 +296,7 @@ def losses_of(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
 
 @registered
 def rank(bench: Bench, *, table: str, row: str, column: str) -> Measured:
-    """Return the share of rows whose number in a column is below the number of a given row."""
+    """Return the share of rows that have a smaller number in a column than a given row."""
     rows = [r.account for r in account_rows(bench.paper, table).values()]
     own = float(getattr(account_rows(bench.paper, table)[row].account, column))
     ordered = sorted(rows, key=lambda r: -float(getattr(r, column)))
@@ -452,7 +452,10 @@ def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
 @registered
 @in_unit("ms")
 def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
-    """Return the means of each busy run and its quiet run, if busy runs are less efficient."""
+    """Return the mean delays of each busy run and of its quiet run [ms].
+
+    The value is `None` if a busy run is not less efficient than its quiet run.
+    """
     rows = {key: row.account for key, row in account_rows(bench.paper, table).items()}
     pairs = busy_against_quiet(rows)
     shown = [("busy", "quiet", "means", "efficiencies")]

@@ -55,8 +55,8 @@ class Replays:
     spurious
         The number of spurious retransmissions of each setting on each surrogate, of the same shape.
     waited
-        The mean wait per loss divided by the mean delay, of the same shape. NaN if the row has no
-        losses.
+        The mean wait per loss divided by the mean delay, of the same shape. It is NaN if the row
+        has no losses.
     """
 
     efficiency: NDArray[np.float64]

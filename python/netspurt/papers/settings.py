@@ -1,4 +1,4 @@
-"""The keys of `paper.toml`, which describes the runs of a paper, and the checks of their values."""
+"""The keys of `paper.toml` and the checks of their values. The file describes a paper's runs."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Study:
         return float(np.ptp(stored(self.paper, contact).delay_ns)) / 1e9
 
     def fixed_delay(self, contact: Contact) -> float:
-        """Return the sum of the constant one-way delays of links in a contact's scenario [s]."""
+        """Return the sum of the one-way delays [s] of the links whose delay is constant."""
         links = tomllib.loads(read_text(self.paper.folder / contact.scenario))["links"]
         return sum(quantity(link["delay"])[1] for link in links.values() if "delay" in link)
 

@@ -69,7 +69,7 @@ def _first_by_sfr(run: Run) -> float:
 @registered
 @in_unit("ms")
 def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
-    """Return how long SFR's timer ran in one case of a grid [ms], after an ACK restarted it."""
+    """Return how long SFR's timer ran after an ACK restarted it [ms], in one case of a grid."""
     run = _run_at(bench, grid, at)
     trip, waited = 1e3 * _handshake(run), 1e3 * _since_ack(run)
     rows = [
@@ -81,7 +81,7 @@ def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
 
 @registered
 def timers_in_round_trips(bench: Bench, *, grid: str) -> Measured:
-    """Return how long SFR's timer ran in each case of a grid, in round trips of the handshake."""
+    """Return, for each case of a grid, how long SFR's timer ran [round trips of the handshake]."""
     rows: list[tuple[str, ...]] = [("case", "handshake", "timer", "round trips")]
     in_trips = []
     for case in bench.grid(grid):

@@ -178,7 +178,7 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return the lead of a grid's best setting over `setting`, in points, for each variant."""
+    """Return, for each variant, the lead of a grid's best setting over `setting` [points]."""
     axes = _axes(grid)
     settings = _settings(axes)
     place = settings.index(_setting(setting))
@@ -237,7 +237,10 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
-    """Return the change of F2 that lengthens the waits for losses, if all variants agree on it."""
+    """Return the change of F2 that lengthens the waits for losses: raising F2, or lowering it.
+
+    The value is `None` if the variants do not agree.
+    """
     surrogates = _surrogates(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))
@@ -348,7 +351,7 @@ def _algorithm_ahead(
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and the timers armed for them, in seconds. `1x50` means fifty delays of 1 s."""
+    """Return delays [s], and the timer armed for each [s]. `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
@@ -360,7 +363,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 @registered
 @in_unit("s")
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timer that an algorithm arms for each of the given delays, in seconds."""
+    """Return the timer [s] that an algorithm arms for each of the given delays."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
@@ -369,7 +372,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return which delays are longer than the timers armed for them, as numbers from 1."""
+    """Return the numbers, counted from 1, of the delays that are longer than their timers."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 

@@ -24,7 +24,7 @@ def at_sender(run: Run) -> Table:
 
 
 def ack_times(run: Run) -> NDArray[np.float64]:
-    """Return when each packet was first acknowledged, in seconds: packet n at index n - 1."""
+    """Return when each packet was first acknowledged [s]. Packet n has the index n - 1."""
     acks = at_sender(run).where(kind="ack")
     highest = acks["packet"]
     if len(highest) == 0:
@@ -35,20 +35,20 @@ def ack_times(run: Run) -> NDArray[np.float64]:
 
 
 def first_retransmission(run: Run) -> float:
-    """Return the time of the sender's first retransmission, in seconds, or infinity."""
+    """Return when the sender retransmitted first [s], or infinity if it never retransmitted."""
     times = at_sender(run).where(kind="retransmission").seconds()
     return float(times[0]) if len(times) else float("inf")
 
 
 def busy_time(run: Run, link: str, until: float) -> float:
-    """Return how long a link had packets to transmit forward, up to the time `until` [s]."""
+    """Return how long a link had packets to transmit forward before the instant `until` [s]."""
     queue = run.queue.where(link=link, direction="forward")
     times = np.append(np.minimum(queue.seconds(), until), until)
     return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))
 
 
 def packet_time(run: Run, link: str) -> float:
-    """Return the transmission time of a full packet on a link, in seconds."""
+    """Return how long a link takes to transmit a full packet [s]."""
     settings = configuration(run)
     size = quantity(next(iter(settings["flows"].values()))["tcp"]["packet_size"])[1]
     return 8 * size / quantity(settings["links"][link]["rate"])[1]

@@ -110,7 +110,7 @@ def _difference(first: Interval, second: Interval) -> Interval:
 @registered
 @in_unit("%")
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the smallest gain of the mean in any cell [%], with its interval."""
+    """Return the gain of the mean [%] in the cell with the smallest gain, with its interval."""
     swept = bench.swept(sweep)
     smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
     return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
@@ -132,7 +132,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
     base = str(swept.order[SENDER][0])
     rows = gain_rows(swept)
     for pair in comparisons:
-        name = f"duration of {pair.label} less that of {best}"
+        name = f"duration of {pair.label} minus duration of {best}"
         rows.append(_padded(rows, name, interval_text(pair.difference.scaled(1e-6), "ms")))
     not_by_chance = all(pair.difference.low > 0 for pair in comparisons if pair.label != base)
     return Measured(float(best) if not_by_chance else None, rows)
@@ -220,7 +220,7 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the case numbers of the base in a cell. The cases of a combination are consecutive."""
+    """Return the numbers of a cell's cases with the base sender. The numbers are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True

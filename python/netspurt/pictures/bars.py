@@ -8,8 +8,8 @@ import numpy as np
 
 from netspurt.pictures.marks import SERIES, Bars, Blocks, Floats, Mark
 
-#: Two shares: the width of a group of bars, divided by the distance between groups, and the width
-#: of a bar, divided by its space in the group.
+#: `_GROUP_WIDTH` is the width of a group of bars, as a share of the distance between two groups.
+#: `_BAR_WIDTH` is the width of a bar, as a share of its space in the group.
 _GROUP_WIDTH, _BAR_WIDTH = 0.8, 0.92
 
 

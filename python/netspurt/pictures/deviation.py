@@ -16,9 +16,9 @@ _KERNEL = "mean deviation (tcpi_rttvar)"
 def deviation(run: Tables, flow: str, direction: str) -> str:
     """Return in words what `rttvar_ns` means for the end that sends in a direction of a flow.
 
-    In the timer of RFC 6298, rttvar is one deviation, which counts four times. In Linux's timer, it
-    is four deviations with a minimum. The kernel reports one mean deviation. For a capture,
-    netspurt computes Linux's timer.
+    In the timer of RFC 6298, rttvar is one deviation, and the timer contains it four times. In
+    Linux's timer, rttvar is four deviations with a minimum. The kernel reports one mean deviation.
+    For a capture, netspurt computes Linux's timer.
     """
     if captured(run) is not None:
         return _LINUX

@@ -73,7 +73,7 @@ def _named(segments: Table, view: View) -> list[str]:
 
 
 def _largest(segments: Table, view: View) -> list[str]:
-    """Return the flows with the most data in descending order."""
+    """Return the flows with the most data, at most `_FLOWS_MAX`. The largest flow is first."""
     own = _with_data(segments, view)
     names, places = np.unique(own["flow"], return_inverse=True)
     octets = np.bincount(places, weights=own["len_bytes"].astype(np.float64), minlength=len(names))
@@ -82,7 +82,7 @@ def _largest(segments: Table, view: View) -> list[str]:
 
 
 def _left_out(segments: Table, view: View, shown: int) -> str:
-    """Return a text that says how many of all flows with data are shown; "" if all are."""
+    """Return a text on how many of the flows with data are shown. It is empty if all are shown."""
     count = len(np.unique(_with_data(segments, view)["flow"]))
     return f"the {shown} of {count:,} flows with the most data" if shown < count else ""
 

@@ -21,8 +21,8 @@ from netspurt.pictures.measures import ELAPSED
 Floats = NDArray[np.float64]
 
 #: The colours by name, on white and on black. The blue, green, orange and sky on white are from the
-#: palette of Okabe and Ito, which is distinguishable with every kind of colour vision. On black,
-#: all colours except grey are lighter.
+#: palette of Okabe and Ito. People with every kind of colour vision can tell its colours apart. On
+#: black, all colours except grey are lighter.
 Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
 INKS: dict[Ink, tuple[str, str]] = {
     "black": ("#1a1a1a", "#e8e8e8"),
@@ -210,8 +210,10 @@ class Scale:
         The value at which the data begins. The margin does not go below this value.
     zero
         Where zeros are drawn on a logarithmic axis, which has no zero. The place has the mark `0`.
-    log, whole
-        Whether the axis is logarithmic, and whether it has numbers at whole values only.
+    log
+        True if the axis is logarithmic.
+    whole
+        True if the axis has numbers at whole values only.
     ticks
         Places on the axis with their labels. They replace the numbers.
     """

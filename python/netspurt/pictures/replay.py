@@ -156,7 +156,8 @@ def timeline(replay: ReplayLike, first: str = "", most: int = _MOST) -> Picture:
     return Picture(tuple(marks), whole, x, aside=_told(replay, most))
 
 
-#: The height of a row of crosses, and the maximum height of all rows, as shares of the axis.
+#: `_ROW` is the height of a row of crosses, and `_ROWS` is the maximum height of all such rows.
+#: Both are shares of the axis.
 _ROW, _ROWS = 0.05, 0.35
 
 

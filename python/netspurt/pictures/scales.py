@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.pictures.marks import Floats, Scale
 
-#: The axis is logarithmic if the greatest time is more than this many times the smallest median.
+#: The axis is logarithmic if the greatest time, divided by the smallest median, is more than this.
 _TENS = 20
 
 

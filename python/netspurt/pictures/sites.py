@@ -20,8 +20,8 @@ from netspurt.pictures.marks import (
     Scale,
 )
 
-#: An axis is logarithmic if the 1 % quantile of its values is above 0, and the 99 % quantile is
-#: more than this many times the 1 % quantile.
+#: An axis is logarithmic if the 1 % quantile of its values is above 0, and the 99 % quantile,
+#: divided by the 1 % quantile, is more than this number.
 _LOG_RATIO = 20
 
 
@@ -84,9 +84,12 @@ def throughput_levels(
 
     Parameters
     ----------
-    t_s, throughput_bps, level_of
-        For each connection: the instant at which it began, in seconds; its throughput in bit/s; and
-        the index of its level in `levels`. Each has the shape (n,).
+    t_s
+        The instant at which each connection began, in seconds, shape (n,).
+    throughput_bps
+        The throughput of each connection in bit/s, shape (n,).
+    level_of
+        The index of each connection's level in `levels`, shape (n,).
     levels
         The levels in bit/s. Each is drawn as a line.
     """

@@ -110,7 +110,11 @@ def _empty_corner(
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the wanted node. By default, it is the sender's node if recorded, or the first one."""
+    """Return the wanted node.
+
+    By default, it is the sender's node if this node was recorded, and otherwise the first recorded
+    node.
+    """
     spied = set(run.table("segments")["node"].tolist())
     nodes = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in nodes:

@@ -145,7 +145,7 @@ def first_flow(run: Tables, name: str) -> str | None:
 
 
 def of_flows(run: Tables) -> Table:
-    """Return the segments of flows, without echo probes, which have no sequence numbers.
+    """Return the segments of flows. Echo probes are left out: they have no sequence numbers.
 
     Raises
     ------

@@ -25,8 +25,8 @@ from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
 
-#: The width of a figure, the height of a panel, and the height of a figure without its panels, in
-#: inches.
+#: Three lengths in inches: the width of a figure, the height of a panel, and the height of a figure
+#: without its panels.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The trace of a link is a list of the instants at which it can send. Each instant is an
@@ -54,11 +54,11 @@ _THIN = 0.6
 #: directions.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
-#: Error rates have a logarithmic axis if the greatest rate is more than this many times the least
-#: rate.
+#: Error rates have a logarithmic axis if the greatest rate, divided by the least rate, is more than
+#: this number.
 _TENS = 20
-#: If the greatest rate is more than this many times the least rate, only powers of ten have
-#: numbers, because more numbers would overlap.
+#: If the greatest rate, divided by the least rate, is more than this number, only powers of ten
+#: have numbers, because more numbers would overlap.
 _MANY_TENS = 3000
 
 #: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.
@@ -243,7 +243,11 @@ def _loss(way: Way) -> Sequence[tuple[int, float]]:
 
 
 def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
-    """Return the mean rate of opportunities in spans of time. The trace is repeated to the end."""
+    """Return the starts of equal spans of time [s], and the mean rate in each span [bit/s].
+
+    The rate counts the opportunities of the trace, which is repeated until `end`. The result is
+    `None` if the direction has no trace.
+    """
     if not way.opportunities:
         return None
     at = np.array(way.opportunities, dtype=np.float64) / 1e9

@@ -62,7 +62,8 @@ def draw_passes(  # noqa: PLR0913 - callers choose all these
         ms = np.concatenate([part for _, delay in passes for part in (delay * 1e3, gap)])
         axes.plot(t, ms, color=BLUE, linewidth=1.6)
         for n, (at, delay) in enumerate(passes[:_NUMBERED], 1):
-            # Over a geostationary satellite, all points may have the lowest delay.
+            # Over a geostationary satellite, all points may have the lowest delay. The number is at
+            # the middle one of the lowest points.
             all_lowest = np.flatnonzero(delay == delay.min())
             lowest = int(all_lowest[len(all_lowest) // 2])
             place = (float(at[lowest]), float(delay[lowest] * 1e3))

@@ -41,8 +41,8 @@ def one_legend(
     )
 
 
-#: The width of a character of a legend, and the width of the sample line with the space beside it
-#: [inch].
+#: Two widths in inches: of a character of a legend, and of a legend's sample line with the space
+#: beside it.
 _CHARACTER_IN, _SAMPLE_IN = 0.075, 0.6
 
 

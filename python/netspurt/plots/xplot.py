@@ -44,7 +44,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
     title = f"{_ends(run, flow, view.sends)} ({what} of {view.titled(flow)}, {run.title})"
-    # A line break in a name would begin a drawing command.
+    # Line breaks in names are removed, because each would begin a drawing command.
     head = ["double double", "title", " ".join(plain(title).splitlines())]
     head += ["xlabel", "time", "ylabel", label]
     with replacing(file) as partial:
@@ -58,7 +58,8 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
         row = next(row for row in rows if f"c{row['connection']}" == flow)
         return "_==>_".join(end_of(row, which) for which in ("source", "destination"))
     sums = run.table("flows").where(flow=flow, direction=direction)
-    # A population (many connections of one kind) has no rows in this table.
+    # A population (many connections of one kind) has no rows in this table. So its ends are not
+    # known, and the name is used.
     if not len(sums):
         return flow
     return "_==>_".join(str(sums[name][0]) for name in ("from", "to"))

@@ -39,7 +39,10 @@ class Events:
 
 
 def in_order(kinds: Sequence[Events], form: QlogForm) -> Texts:
-    """Return the events of all kinds that the form names, as JSON objects in the order of time."""
+    """Return the events as JSON objects in the order of time.
+
+    Events of a kind without a name in the form are left out.
+    """
     written = [kind for kind in kinds if kind.what in form.names and len(kind.t_ns)]
     if not written:
         return np.array([], dtype=TEXT)

@@ -37,7 +37,7 @@ class Best:
     words
         The sentences.
     decided
-        Whether any other label is worse than the best label.
+        True if at least one other label is worse than the best label.
     compared
         The number of comparisons. Each comparison uses only one combination of the other axes'
         labels.
@@ -58,10 +58,12 @@ class ComparedAxis:
         The cases of the sweep, and its folder.
     axis
         The name of the axis.
-    measure, shown
-        The measure, and how its figures are shown.
+    measure
+        The measure.
+    shown
+        How the figures of the measure are shown.
     exact
-        Whether nothing in the sweep is random.
+        True if nothing in the sweep is random.
     """
 
     cases: Columns
@@ -170,7 +172,7 @@ def _exceptions(axis: ComparedAxis, within: Sequence[GroupComparison]) -> Iterat
 def _best_sentences(
     best: Summary, others: Sequence[GroupComparison], axis: str, shown: Shown
 ) -> Iterator[str]:
-    """Yield sentences on the best label and on the other labels, in the order of the axis."""
+    """Yield sentences on the best label, and on the other labels grouped by their verdicts."""
     names = {
         verdict: [other.label for other in others if other.verdict == verdict]
         for verdict in ("worse", "cannot tell", "same")

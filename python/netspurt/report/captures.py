@@ -224,7 +224,7 @@ def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, 
 
 
 def _mostly(found: Explained) -> dict[int, str]:
-    """Return the largest part of each connection's time, in words, with the share of this part."""
+    """Return, for each connection, what took the largest part of its time, and the share of it."""
     told = largest_parts(with_both_directions(found.tables))
     of = {connection: f"{BRIEFLY[name]} {share:.0%}" for connection, (name, share) in told.items()}
     return defaultdict(lambda: "not known", of)

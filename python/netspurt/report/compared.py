@@ -73,7 +73,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 
 
 def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
-    """Return the tables of two subjects' directions, which take the full width of the page.
+    """Return the tables of the directions of two subjects. They take the full width of the page.
 
     If both tables have the same columns, they become one table. In this table, rows with equal
     names are neighbours, and one more column names the subject. The heading of this column is
@@ -278,10 +278,10 @@ class _Compared:
     told
         The result of the comparison.
     cause
-        Why the two runs or captures differ. Empty if the reason is not known, or if they do not
-        differ.
+        Why the two runs or captures differ. The text is empty if the reason is not known, or if
+        they do not differ.
     at_s
-        When the two runs or captures first differ [s]. Infinite if they never differ.
+        When the two runs or captures first differ [s]. It is infinite if they never differ.
     """
 
     names: tuple[str, str]

@@ -149,7 +149,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
-    """Return the indices of the points to draw, in the order of x, or None to draw all points."""
+    """Return the indices of the points to draw, sorted by x. `None` means all points."""
     heights = _heights(mark)
     if heights is None or not hasattr(mark, "x"):
         return None

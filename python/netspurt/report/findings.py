@@ -118,7 +118,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[Limit]]] = {
 
 
 def _who(found: Explained, connection: int) -> str:
-    """Return a connection's name: as in the pictures, or with its file if there are several."""
+    """Return a connection's name as in the pictures. With several files, it contains the file."""
     path, own = found.place_of(connection)
     return f"connection {own} of {path}" if found.files else f"c{own}"
 

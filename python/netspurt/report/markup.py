@@ -201,7 +201,7 @@ def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
     """Yield links to files, relative to the page."""
     for link in links:
         path = Path(os.path.relpath(link.path, out.parent)).as_posix()
-        # A colon in the first part of a relative link would be read as the end of a scheme.
+        # Without `./`, a colon in the first part of a link would be read as the end of a scheme.
         target = quote(path if path.startswith(".") else f"./{path}")
         yield f'<a href="{escape(target)}">{_text(link.words)}</a>'
 

@@ -118,8 +118,10 @@ class Rows:
     ----------
     caption
         The caption, which says what a row is.
-    head, rows
-        The texts of the cells.
+    head
+        The headings of the columns.
+    rows
+        The texts of the cells, row by row.
     right
         The numbers of the columns that are right-aligned.
     places

@@ -41,7 +41,7 @@ class Packed:
     scale
         The scale of the values, one of `SCALES`; 0 if values are stored as floats.
     base
-        The number of another column whose values are subtracted from these values. -1 if the
+        The number of another column whose values are subtracted from these values. It is -1 if the
         previous value of the same column is subtracted, or if values are stored as floats.
     """
 

@@ -50,7 +50,7 @@ def pure_acks(
 def _unique(
     capture: Explained, number: int, source: str
 ) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-    """Return the keys of the pure ACKs that are unique in a capture, and the time of each key."""
+    """Return the keys that only one pure ACK of a capture has, and the time of this ACK."""
     kind = np.dtype([(name, np.int64) for name in _KEY])
     table = optional(capture, "segments")
     if table is None:

@@ -110,7 +110,7 @@ class _Sweep:
 
 
 def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
-    """Yield each measure with its largest absolute mean, which decides the units."""
+    """Yield each measure with its largest absolute mean. This mean decides the unit."""
     for measure, rows in means.items():
         known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
         yield measure, max(known, default=0.0)

@@ -46,12 +46,16 @@ class Tally:
 
     Attributes
     ----------
-    done, cut, late, errors
-        Four counts. `done`: cases that ran to their end. `cut`: cases that were cut at a limit of
-        the sweep. `late`: live cases (in real time) that do not count because their runs were not
-        valid. `errors`: cases with an error.
+    done
+        The number of cases that ran to their end.
+    cut
+        The number of cases that were cut at a limit of the sweep.
+    late
+        The number of live cases (in real time) that do not count because their runs were not valid.
+    errors
+        The number of cases with an error.
     first_error
-        The first case with an error: its number, and the error.
+        The number of the first case with an error, and the error.
     """
 
     done: int = 0
@@ -86,14 +90,18 @@ class SweepFolder:
         The folder's path or URL.
     title
         One line that says what the sweep shows.
-    cases, chunk
-        The number of cases in all, and the number of cases per file.
-    names, labels
-        The names of the axes, and their labels in order. An axis is a setting that the sweep
-        varies, and a label is one of its values, as text.
-    seeds, paired
-        The number of runs of each combination of labels, and whether the runs of all combinations
-        share their seeds.
+    cases
+        The number of all cases.
+    chunk
+        The number of cases per file.
+    names
+        The names of the axes. An axis is a setting that the sweep varies.
+    labels
+        The labels of each axis, in order. A label is a value of the axis, as text.
+    seeds
+        The number of runs of each combination of labels.
+    paired
+        True if the runs of all combinations have the same seeds.
     fingerprint
         The sweep's fingerprint. Sweeps with equal fingerprints have the same cases and limits.
     """

@@ -1,4 +1,4 @@
-"""The engine of live sweeps, which runs cases in real time if a flow's end runs the kernel's TCP.
+"""The engine of live sweeps. It runs a case in real time if a flow's end runs the kernel's TCP.
 
 A case is one combination of the sweep's values, with one seed. A chunk is a series of consecutive
 cases. Here, each chunk has one case.
@@ -128,7 +128,7 @@ class Live:
         try:
             scenario_of_sums = _recording_sums(scenario, limit_ns)
         except _core.ScenarioError:
-            # The scenario is invalid, because a flow would start after the limit.
+            # The scenario is invalid, because a flow would start after the limit. The case is cut.
             return self._outcome(case, started_ns)
         try:
             late, counts = self._run_until_valid(scenario_of_sums)
@@ -145,9 +145,10 @@ class Live:
 
         Returns
         -------
-        str, tuple
-            The reason why the last run is not valid, or an empty text. A tuple with the tables and
-            the end [ns] of the last run.
+        str
+            The reason why the last run is not valid, or an empty text if it is valid.
+        tuple
+            The tables of the last run, and its end [ns].
 
         Raises
         ------

@@ -108,12 +108,16 @@ class Sweep:
         cases
             For each case, its labels by name, and a scenario made by `Scenario.replace`. The
             labels of all cases have the same names.
-        seeds, paired
-            The number of runs of each scenario. If `paired` is true and all scenarios have the same
-            `seed`, the n-th runs of all sets of labels have the same seed.
-        events, time
-            The maximum number of wake-ups of a case (events of the simulation), and its maximum
-            wall-clock time in seconds. A case is stopped when it reaches one of them.
+        seeds
+            The number of runs of each scenario.
+        paired
+            If it is true, and all scenarios have the same `seed`, the n-th runs of all sets of
+            labels have the same seed.
+        events
+            The maximum number of wake-ups of a case (events of the simulation).
+        time
+            The maximum wall-clock time of a case, in seconds. A case is stopped when it reaches
+            `events` or `time`.
         title
             One line that says what the sweep shows.
 

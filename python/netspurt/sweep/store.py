@@ -45,7 +45,7 @@ class BusyError(Exception):
 
 
 def open_store(where: str | os.PathLike[str]) -> Store:
-    """Return the store at a path, or at a URL such as `s3://bucket/folder`, which needs fsspec.
+    """Return the store at a path or at a URL such as `s3://bucket/folder`. A URL needs fsspec.
 
     Raises
     ------
