@@ -141,7 +141,9 @@ def counted(count: float, noun: str, plural: str | None = None) -> str:
 
 
 def unreadable(name: object, error: OSError, problem: str) -> str:
-    """Return why a file cannot be used: it does not exist, or `problem` and the system's reason.
+    """Return a text that says why a file cannot be used.
+
+    If the file exists, the text has `problem` and the reason that the system gives.
 
     Examples
     --------

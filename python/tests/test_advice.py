@@ -303,7 +303,7 @@ def test_a_timer_whose_missing_bounds_cannot_be_added_is_not_recommended() -> No
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_names_an_rto_min_even_without_a_recommended_timer() -> None:
+def test_the_advice_names_an_rto_min_even_if_it_recommends_no_timer() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -594,7 +594,7 @@ def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None
     assert "ip route" not in last
 
 
-def test_if_only_linux_or_only_quic_is_named_the_advice_begins_with_the_timer_to_take() -> None:
+def test_the_advice_begins_with_the_timer_to_take_if_only_linux_or_only_quic_is_named() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")

@@ -103,7 +103,7 @@ def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
         assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
-def test_an_ack_with_sack_blocks_has_a_comment_with_the_counted_octets(
+def test_the_comment_on_an_ack_with_sack_blocks_says_how_many_octets_were_counted(
     captures: dict[str, Path],
 ) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]

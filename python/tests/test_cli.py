@@ -485,7 +485,9 @@ def test_plots_of_all_kinds_say_how_to_record_missing_data(
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
 
-def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Command) -> None:
+def test_several_kinds_of_plots_are_drawn_and_a_replaced_picture_is_noted(
+    netspurt: Command,
+) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--set", "stop=5 s", "--out", "r")
     drawn = netspurt("plot", "r", "--kind", "outstanding, throughput")

@@ -465,7 +465,7 @@ def test_a_named_connection_is_compared_in_its_busier_direction_with_its_timeout
     assert row.split()[-1] == "5"
 
 
-def test_keys_that_kernels_lack_are_counted_and_not_listed() -> None:
+def test_keys_that_the_kernels_tcp_does_not_have_are_counted_and_not_listed() -> None:
     model = """
         stop = "3 s"
         flows.web = { endpoint = "model", profile = "linux-6", tcp = { prr = true, tlp = true } }

@@ -235,7 +235,7 @@ def test_the_correlation_of_neighbouring_values_does_not_include_steps_of_the_le
     assert abs(neighbours(step, find_changes(step))) < 0.1
 
 
-def test_the_levels_of_invented_series_and_their_number_are_found() -> None:
+def test_the_number_and_the_values_of_invented_levels_are_found() -> None:
     """In at least 7 of 8 invented series, all eleven levels are found.
 
     Neighbouring levels are five standard deviations apart. The paper `sfr2005` also reports eleven

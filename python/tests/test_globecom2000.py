@@ -211,7 +211,7 @@ def test_round_trips_of_small_transfers_exceed_the_timer_only_where_the_delay_is
         assert int(run.flows["timeouts"].sum()) == 0
 
 
-def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14(
+def test_a_stop_and_wait_sender_retransmits_only_at_the_first_handoff_of_s14(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]

@@ -172,7 +172,7 @@ tcp.receive_buffer = "14480 B"
 
 
 @pytest.mark.parametrize("loss", [0, 0.01])
-def test_the_receive_window_has_about_the_same_share_at_both_ends(
+def test_the_receive_window_has_about_the_same_share_of_time_at_both_ends(
     tmp_path: Path, loss: float
 ) -> None:
     """The share beside the sender may be larger.

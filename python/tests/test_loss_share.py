@@ -67,7 +67,7 @@ def test_single_losses_have_garwoods_interval() -> None:
     assert (nothing.low, nothing.high) == pytest.approx((0.0, poisson_interval(0)[1] / 1000))
 
 
-def test_losses_close_together_count_as_one_event_however_many_they_are() -> None:
+def test_losses_that_are_close_together_count_as_one_event_however_many_they_are() -> None:
     lost = np.zeros(10_000, bool)
     lost[500:700] = True
     share = loss_share([lost])
@@ -124,7 +124,7 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
     ) in " ".join(advise([replay, echoes]).paragraphs())
 
 
-def test_without_losses_the_advice_says_that_bursts_may_make_the_share_larger() -> None:
+def test_the_advice_says_that_bursts_may_make_the_share_larger_if_no_probe_was_lost() -> None:
     """If a burst of five losses begins at one probe in 1000, the true share of losses is 0.5 %.
 
     But a third of all recordings of 1000 probes then have no burst. For such a recording, the

@@ -90,7 +90,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
         ('{ timeline = [["0 s", "22 ms"], ["1 s", "11 ms"]], between = "step" }', 22),
     ],
 )
-def test_the_least_round_trip_between_two_points_is_not_longer_than_any_captured_round_trip(
+def test_no_captured_round_trip_is_shorter_than_the_least_round_trip_between_two_points(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
     """Data takes longer than a SYN. If the path varies, later ACKs may be faster than the SYN."""
@@ -353,7 +353,7 @@ def test_the_error_names_the_file_that_is_not_a_capture(
         assert f"error: {tmp_path / 'text.txt'}: neither pcap nor pcapng" in result.stderr
 
 
-def test_a_capture_is_matched_up_to_its_cut_with_a_warning(
+def test_a_cut_capture_is_matched_up_to_its_cut_and_a_warning_is_printed(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"

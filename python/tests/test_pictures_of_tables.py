@@ -117,7 +117,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_over_5_packets_are_shown(
+def test_queues_with_drops_or_with_more_than_5_packets_are_shown(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     """If no queue has drops or over 5 packets, all queues in which packets waited are shown."""
@@ -286,7 +286,7 @@ def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
         picture(Tables(segments({}, {"seq": 101})), "throughput")
 
 
-def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
+def test_density_is_the_inverse_of_the_smoothed_gaps_between_packets() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Polyline)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
@@ -322,7 +322,7 @@ STORY = [
 ]
 
 
-def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> None:
+def test_the_bars_ticks_cross_and_ring_of_a_time_sequence_stand_at_their_octets() -> None:
     shown = time_sequence(*STORY)
     bars, points = marked(shown, Bars), marked(shown, Points)
     spans = {name: list(zip(m.x, m.low, m.high, strict=True)) for name, m in bars.items()}

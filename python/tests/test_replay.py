@@ -231,7 +231,7 @@ def test_ranges_are_read_with_their_units() -> None:
         size("mills:g=1..1.000001/2000")
 
 
-def test_a_large_grid_is_expanded_without_holding_it_in_memory() -> None:
+def test_a_large_grid_is_expanded_but_never_held_in_memory() -> None:
     text = "rfc6298:min=0..1s/100001,max=1..9s/100001"
     assert size(text) == 100_001**2
     walk = expand(text)
@@ -296,7 +296,7 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
-def test_the_answer_is_printed_above_the_table_and_reasons_only_with_the_option_details(
+def test_the_answer_is_printed_above_the_table_and_its_reasons_need_the_option_details(
     netspurt: Command,
 ) -> None:
     words = ("replay", DATA / "ping.txt", "-e", "linux", "-e", "quic")

@@ -395,7 +395,7 @@ def test_a_recording_is_busy_only_if_its_delay_exceeds_the_bound() -> None:
         ([math.nan, math.nan, math.nan], [2.0, 2.0, 2.0], None),
     ],
 )
-def test_a_timer_has_adapted_after_its_last_too_short_value(
+def test_a_timer_has_adapted_when_it_is_no_longer_too_short(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
     changes = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])

@@ -50,7 +50,7 @@ def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_a_replay_adds_up_its_times_like_a_printed_row(surrogates: PaperSurrogates) -> None:
+def test_a_replay_adds_up_its_times_as_a_printed_row_does(surrogates: PaperSurrogates) -> None:
     row = surrogates.rows["FACC"]
     sums = sums_of(surrogates.made("FACC", surrogates.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["spurious_ns"]

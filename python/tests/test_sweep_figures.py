@@ -74,7 +74,7 @@ def test_an_interval_of_few_runs_covers_the_mean_as_often_as_it_claims(runs: int
     assert held >= 180
 
 
-def test_intervals_of_very_many_runs_reach_1_96_standard_errors() -> None:
+def test_the_interval_of_very_many_runs_reaches_about_two_standard_errors() -> None:
     draws = np.random.default_rng(1).exponential(size=50_001)
     cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
     (row,) = summarise(cases, "timeouts", [], {})

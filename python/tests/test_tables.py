@@ -216,7 +216,7 @@ def test_rows_can_be_selected_by_booleans_and_numbers(two: ns.Run) -> None:
     assert set(two.cwnd.where(t_ns=first)["t_ns"].tolist()) == {first}
 
 
-def test_seconds_are_nanoseconds_over_a_billion_and_nan_if_missing(two: ns.Run) -> None:
+def test_seconds_are_nanoseconds_divided_by_a_billion_and_nan_if_missing(two: ns.Run) -> None:
     finished: Any = two.flows["finished_ns"]
     seconds = two.flows.seconds("finished_ns")
     assert np.isnan(seconds).tolist() == np.ma.getmaskarray(finished).tolist()
@@ -251,7 +251,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_the_options_from_and_to_count_from_the_captures_first_packet(
+def test_times_after_the_options_from_and_to_count_from_the_first_packet_of_the_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)

@@ -371,7 +371,7 @@ def test_round_trips_are_divided_by_the_clocks_of_both_ends_or_into_halves(
     assert says is None or says in found.notes[0]
 
 
-def test_one_way_delays_have_no_reverse_direction_and_smoothed_delays_are_refused(
+def test_delays_of_one_direction_have_no_reverse_and_smoothed_delays_are_refused(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "one.csv"

@@ -367,7 +367,7 @@ rtt min/avg/max/mdev = 40.000/41.000/42.000/1.000 ms
 """
 
 
-def test_a_timeline_of_a_log_notes_which_times_were_computed(
+def test_a_note_says_that_times_of_sending_were_computed_for_the_timeline_of_a_log(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "log.txt").write_text(LOG)

@@ -28,7 +28,7 @@ from transfer import SCENARIO, announced, filed  # noqa: E402
 SHARE = 0.03
 
 
-def test_the_window_begins_grows_and_ends_like_the_window_of_the_kernel() -> None:
+def test_the_window_begins_and_grows_and_ends_like_the_window_of_the_kernel() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     assert len(model) == pytest.approx(len(kernel), rel=0.02)
     assert [row[1:] for row in model[:5]] == [row[1:] for row in kernel[:5]]

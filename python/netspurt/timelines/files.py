@@ -105,7 +105,7 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     if forward.between != reverse.between:
         raise ValueError(
             f"{forward.name} has `between` = {forward.between!r}, and {reverse.name} has "
-            f"{reverse.between!r}, but a link has one value for both: give both files the same one"
+            f"{reverse.between!r}, but a link has one such value: give both files the same value"
         )
     name = f"{forward.name}, and in reverse {reverse.name}"
     notes = [f"{timeline.name}: {note}" for timeline in timelines for note in timeline.notes]
