@@ -60,7 +60,8 @@ class Algorithm:
     estimator
         The algorithm, with the constants that differ from the published constants.
     probes, answered, lost, spurious
-        The number of probes, and their outcomes.
+        The numbers of all probes, of answered probes, of lost probes, and of spurious
+        retransmissions.
     lost_before
         The number of lost probes that left before any delay was known. No delay of the recording
         influences their timers. If all probes left before any delay was known, the number is 0.
@@ -117,7 +118,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes that `lost_before` does not count, or NaN without any."""
+        """The mean wait for lost probes that `lost_before` does not count; NaN if there are none."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -140,7 +141,7 @@ class Algorithm:
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay minus timer [s] over spurious timeouts; NaN without any."""
+        """Return percentiles of delay minus timer [s] over spurious timeouts, NaN if there are none."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 

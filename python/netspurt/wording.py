@@ -205,7 +205,9 @@ def _fitting(value: float, units: _Units) -> str:
 
 
 def by_chance(verdicts: int) -> str:
-    """Return how many verdicts of comparisons at 95 % are expected by chance alone, as text.
+    """Return, as text, how many of these verdicts are expected by chance alone.
+
+    The verdicts come from comparisons at 95 %.
 
     Examples
     --------

@@ -162,12 +162,12 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
     assert dear.difference(short, long).sign == 1, (
-        "at a price of 5 s the shorter timer must cost more"
+        "the shorter timer must cost more at a price of 5 s"
     )
     assert dear.alike(long) == [long]
     cheap = Weighing([replay], Price(0.0))
     assert cheap.difference(short, long).sign == -1, (
-        "without a price the shorter timer must cost less"
+        "the shorter timer must cost less if the price is zero"
     )
     assert cheap.difference(short, long).value == -cheap.difference(long, short).value
     even = Weighing([replay], Price(0.4))
@@ -455,7 +455,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
     assert re.search(less, taken), (
-        "the computed timer must be said to cost less than linux, which is taken"
+        "the advice takes linux, but must say that the computed timer costs less"
     )
     bare = str(advice_on(spiky(), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no minimum"):

@@ -74,7 +74,7 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_in_a_capture_the_figures_of_a_flow_equal_those_of_the_run_or_are_missing(
+def test_the_figures_of_a_flow_in_a_capture_are_those_of_the_run_or_are_missing(
     captures: dict[str, Path], recovery: str
 ) -> None:
     run = ns.open_run(captures[recovery])

@@ -80,7 +80,7 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
 
-def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets(
+def test_round_trips_are_measured_only_by_acknowledged_octets_if_timestamps_are_off(
     folder: Path,
 ) -> None:
     rows = explain(folder / "source.pcapng", segments=True).table("round_trips")

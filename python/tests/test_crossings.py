@@ -101,7 +101,7 @@ def test_the_printed_command_for_more_crossings_names_the_direction_of_the_plot(
     assert folder.name == "a run"
 
 
-def test_with_a_tick_of_500_ms_no_crossing_ends_in_a_timeout(
+def test_no_crossing_ends_in_a_timeout_if_the_tick_is_500_ms(
     netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")

@@ -235,7 +235,7 @@ def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_with_a_long_queue_the_claim_that_cwnd_grows_again_after_the_handoff_is_refuted(
+def test_the_claim_that_cwnd_grows_again_after_the_handoff_is_refuted_if_the_queue_is_long(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / KEY

@@ -80,7 +80,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")
-    assert json.loads(other.stdout)["two_points"] == [], "a file and itself are not two points"
+    assert json.loads(other.stdout)["two_points"] == [], "one file must not count as two points"
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     assert counted == len(explained.table("retransmissions")) > 0
 
 
-def test_if_two_captures_are_compared_the_sender_is_the_end_that_retransmitted_more(
+def test_the_sender_in_a_comparison_of_two_captures_is_the_end_that_retransmitted_more(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The client sends most of the data, without losses. The server retransmits 100 octets."""

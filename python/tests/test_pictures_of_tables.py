@@ -50,7 +50,7 @@ def drops(*every: dict[str, Any]) -> Table:
     st.one_of(st.none(), st.integers(0, 12)),
     st.integers(0, 12),
 )
-def test_at_each_instant_of_a_view_the_last_change_until_then_gives_the_state(
+def test_the_state_at_an_instant_of_a_view_comes_from_the_last_change_until_then(
     t_ms: list[int], start_ms: int | None, length: int
 ) -> None:
     states = queue(*({"t_ns": at * MS, "queue_packets": n} for n, at in enumerate(t_ms)))
@@ -278,7 +278,7 @@ def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
         if line.steps
     }
     assert sums == pytest.approx({"sent": 6200, "sent for the first time": 4100})
-    assert len(lines["sent"].x) == 7, "62 packets are smoothed in 6 spans"
+    assert len(lines["sent"].x) == 7, "there must be 6 spans for 62 packets"
     mean = lines["mean so far"]
     assert mean.y[-1] == pytest.approx(8 * 4100 / 0.401)
     assert mean.x[0] >= lines["sent"].x[1]

@@ -1,6 +1,6 @@
 """Tests `netspurt poll` and `netspurt serve`.
 
-`netspurt poll` fetches pages at fixed intervals; a catalogue is the file that lists the sites of
+`netspurt poll` fetches pages at fixed intervals. A catalogue is the file that lists the sites of
 these pages. `netspurt serve` starts an echo, which returns all data, or a sink, which returns
 nothing. The tests also match captures that were taken at two points.
 """

@@ -130,7 +130,7 @@ def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Pa
     assert ("good", "136.7 s") in found.table
 
 
-def test_without_losses_and_spurious_retransmissions_their_times_are_exactly_zero(
+def test_the_times_of_losses_and_of_spurious_retransmissions_are_zero_if_there_are_none(
     tmp_path: Path,
 ) -> None:
     paper = accounts(tmp_path, run(total_s=102), run("BUSY *", total_s=204, efficiency=1))

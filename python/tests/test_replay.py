@@ -270,7 +270,7 @@ def test_one_spurious_retransmission_is_too_few_for_a_measurable_difference() ->
     assert replay.difference(mills, fixed)[0].sign == 0
     assert replay.difference(mills, fixed)[1].sign == -1
     alike = "cannot be told apart"
-    assert alike in replay.recommendation()[0], "without losses no timer may be preferred"
+    assert alike in replay.recommendation()[0], "no timer may be preferred if nothing was lost"
     assert alike not in ns.advise([replay], ns.Price(loss=0.1)).paragraphs()[0]
     assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 

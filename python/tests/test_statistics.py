@@ -364,7 +364,7 @@ def test_a_perfect_rhythm_has_strength_one() -> None:
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None
     assert mixed.period_s == pytest.approx(0.5, rel=1e-3), (
-        "the period must be one half, because all events fall on halves"
+        "the period must be 0.5 s, because all events fall on multiples of 0.5 s"
     )
 
 

@@ -87,7 +87,9 @@ def test_bursts_that_leave_the_link_idle_do_not_fill_it(
     file.write_bytes(bursts(120, every_s=every_s, refill=4))
     tables = explain(file).tables
     (steady,) = tables["steady"].each()
-    assert steady["rtt_ns_mean"] > 1.25 * steady["rtt_ns_low"], "round trips are longer in a burst"
+    assert steady["rtt_ns_mean"] > 1.25 * steady["rtt_ns_low"], (
+        "the bursts must make the round trips longer"
+    )
     assert full_links(tables) == []
     (stopped,) = all_stopped(tables)
     assert stopped.for_buffer == for_buffer

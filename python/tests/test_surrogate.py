@@ -64,7 +64,7 @@ def test_every_host_of_the_tables_is_catalogued(surrogates: PaperSurrogates) -> 
     assert {row.run.host for row in surrogates.rows.values()} <= set(known)
     assert known["OFF3"] == "OFFICE3"
     ours = [row.source for row in surrogates.rows.values() if row.account.name == "UCL"]
-    assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
+    assert sorted(ours) == ["DCN1", "NTA"], "the host UCL must have rows from two places"
 
 
 def test_invented_glitches_are_found_in_a_surrogate() -> None:

@@ -137,9 +137,11 @@ def test_text_is_aligned_left_and_numbers_right(two: ns.Run) -> None:
         end = at + len(name)
         for line in lines:
             if name == "link":
-                assert line[at] != " ", "texts must begin below their heading"
+                assert line[at] != " ", "each text must begin where its heading begins"
             else:
-                assert line[:end].rstrip() == line[:end], "numbers must end below their heading"
+                assert line[:end].rstrip() == line[:end], (
+                    "each number must end where its heading ends"
+                )
 
 
 def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(

@@ -165,9 +165,7 @@ def test_a_link_delivers_about_equally_much_with_a_rate_and_with_the_trace_of_th
     assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_packets_after_the_first_one_fill_opportunities_and_times_count_from_the_first_one() -> (
-    None
-):
+def test_the_first_packet_fills_no_opportunity_and_times_count_from_this_packet() -> None:
     made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
     assert isinstance(made, Timeline)
     assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]

@@ -81,7 +81,7 @@ def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
-def test_with_receive_offload_a_fast_transfer_has_about_as_few_acks_as_in_the_kernel() -> None:
+def test_a_fast_transfer_with_receive_offload_has_about_as_few_acks_as_in_the_kernel() -> None:
     kernel = [acks for gro, acks, _ in offloaded() if gro]
     base = Scenario.parse(FAST)
     plain, merged = (

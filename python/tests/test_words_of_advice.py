@@ -1,4 +1,4 @@
-"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings.
+"""Tests parts of the texts of advice: times, lists, prices, settings, costs, and times of day.
 
 The price is the waiting time that counts for one spurious retransmission.
 """

@@ -90,8 +90,8 @@ def sums(run: Run) -> list[Sum]:
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
-            # A listening end repeats a SYN-ACK for two reasons. After a timeout, the kernel counts
-            # the repetition. If it answers a repeated SYN, the kernel does not count it.
+            # A listening end repeats a SYN-ACK after a timeout, or to answer a repeated SYN. The
+            # kernel counts only the repetitions after a timeout.
             minimum = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
             agrees = minimum <= kernel <= labels
             compared.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))
