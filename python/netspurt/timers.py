@@ -118,7 +118,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes that `lost_before` does not count; NaN if there are none."""
+        """The mean wait for lost probes that `lost_before` does not count, or NaN without any."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -141,7 +141,7 @@ class Algorithm:
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay minus timer [s] over spurious timeouts, NaN if there are none."""
+        """Return percentiles of delay minus timer [s] over spurious timeouts; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 

@@ -339,7 +339,9 @@ def test_a_small_group_without_events_is_rarely_called_better() -> None:
     assert told <= 15
 
 
-def test_squared_half_widths_of_unpaired_groups_add_up_even_without_events() -> None:
+def test_squared_half_widths_of_unpaired_groups_add_up_in_a_difference_even_without_events() -> (
+    None
+):
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

@@ -141,7 +141,7 @@ def test_instants_are_exact_in_every_unit(
         ("delay = '5 bit/s'\n", "'5 bit/s' is not a delay"),
         ("rate = { timeline = [['1 B', '1 Mbit/s']] }\n", "'1 B' is not an instant"),
         ("loss = { probability = 'x' }\n", "this value is not possible for a link (could not"),
-        ('order = "fifo"\n["spee\\u0064"]\n', "'speed' is not a key of such a file\n   --> "),
+        ('order = "fifo"\n["spee\\u0064"]\n', "'speed' is not a key of a timeline\n   --> "),
     ],
 )
 def test_a_mistake_in_a_file_is_refused_with_the_fix(tmp_path: Path, text: str, says: str) -> None:
