@@ -60,8 +60,7 @@ class Algorithm:
     estimator
         The algorithm, with the constants that differ from the published constants.
     probes, answered, lost, spurious
-        The numbers of all probes, of answered probes, of lost probes, and of spurious
-        retransmissions.
+        The numbers of all, answered, lost and spuriously retransmitted probes.
     lost_before
         The number of lost probes that left before any delay was known. No delay of the recording
         influences their timers. If all probes left before any delay was known, the number is 0.
