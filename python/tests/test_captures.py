@@ -216,12 +216,12 @@ def waits_of(
     """Return the tables of an invented capture in which senders waited for timers.
 
     Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. If `rttvar_s` is
-    missing, rttvar is a quarter of srtt. The number of waits that ended with a tail loss probe is
-    `probes`. These waits come first. The other waits ended with a retransmission. If `answered` is
-    true, an answer comes `answer_s` after each wait. The list `sacked` says before which waits SACK
-    blocks came. The text `beside` is the end beside which the capture was taken, or `middle`. If
-    `ticks` is true, the timers fire only at ticks, which are 500 ms apart. Each connection also
-    sent data for `sending_s`, and its applications paused for an hour.
+    missing, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe, and
+    the other waits ended with a retransmission. If `answered` is true, an answer comes `answer_s`
+    after each wait. The list `sacked` says before which waits SACK blocks came. The text `beside`
+    is the end beside which the capture was taken, or `middle`. If `ticks` is true, the timers fire
+    only at ticks, which are 500 ms apart. Each connection also sent data for `sending_s`, and its
+    applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
