@@ -205,7 +205,7 @@ def hardware_duplicates(folder: Path, node: str) -> int:
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 
-def test_only_copies_made_by_a_link_repeat_an_ip_identification(
+def test_an_ip_identification_occurs_twice_only_if_a_link_copied_a_packet(
     start: ns.Scenario, tmp_path: Path
 ) -> None:
     odd = start.replace(

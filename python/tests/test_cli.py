@@ -410,7 +410,7 @@ def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> No
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
-def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
+def test_every_shipped_scenario_that_has_no_sweep_can_be_run(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
     alone = [file for file in files if "[sweep" not in file.read_text()]

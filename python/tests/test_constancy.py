@@ -220,7 +220,7 @@ def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
     np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
 
 
-def test_long_means_predict_noise_best_and_last_values_predict_random_walks_best() -> None:
+def test_the_mean_of_many_values_predicts_noise_best_and_the_last_value_a_random_walk() -> None:
     rng = np.random.default_rng(14)
     noise = predictions(rng.normal(40, 2, 2000))
     walk = predictions(100 + np.cumsum(rng.normal(0, 0.5, 2000)))

@@ -132,7 +132,7 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     assert "in common" not in netspurt("explain", near).stdout
 
 
-def test_the_senders_capture_represents_a_connection_in_two_captures(
+def test_a_connection_in_two_captures_is_taken_from_the_capture_beside_its_sender(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     alone = explain(two_points / "source.pcapng")

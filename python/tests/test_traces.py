@@ -141,7 +141,7 @@ spy = ["receiver"]
 """
 
 
-def test_a_link_delivers_about_equally_much_with_a_rate_and_with_the_trace_of_this_rate(
+def test_a_rate_and_the_trace_of_this_rate_make_a_link_deliver_about_equally_much(
     tmp_path: Path,
 ) -> None:
     by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
