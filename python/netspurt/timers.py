@@ -60,10 +60,10 @@ class Algorithm:
     estimator
         The algorithm, with the constants that differ from the published constants.
     probes, answered, lost, spurious
-        The number of probes, and their outcomes.
+        The numbers of all, answered, lost and spuriously retransmitted probes.
     lost_before
         The number of lost probes that left before any delay was known. No delay of the recording
-        influences their timers. The number is 0 if no probe left after a delay was known.
+        influences their timers. If all probes left before any delay was known, the number is 0.
     good, waited, spurious_time
         RFC 889's sums. `good`: all delays. `waited`: the waits for lost probes, except those that
         `lost_before` counts. `spurious_time`: the delays of the probes that were retransmitted
@@ -219,9 +219,9 @@ class Replay:
     def difference(self, first: Algorithm, second: Algorithm) -> tuple[Interval, Interval]:
         """Return how two estimators differ in spurious retransmissions per answer and mean timer.
 
-        Both had the same probes, so the effects of the path cancel out. If the difference in
-        spurious retransmissions is not beyond chance, the first interval is widened to contain
-        zero.
+        Both estimators had the same probes, so the effects of the path cancel out. If the
+        difference in spurious retransmissions is not beyond chance, the first interval is widened
+        to contain zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
 
@@ -288,7 +288,7 @@ class Replay:
     __repr__ = __str__
 
     def with_estimators(self, estimators: Iterable[str]) -> Replay:
-        """Return a replay on the same probes that also has these estimators."""
+        """Return a replay that also has these estimators, on the same probes."""
         every = {algorithm.estimator: algorithm for algorithm in self.algorithms}
         for estimator in estimators:
             one = self._one(estimator)
@@ -297,7 +297,7 @@ class Replay:
         return replace(self, algorithms=list(every.values()))
 
     def only(self, estimators: Collection[str]) -> Replay:
-        """Return a replay on the same probes that has only these estimators."""
+        """Return a replay that has only these estimators, on the same probes."""
         kept = [one for one in self.algorithms if one.estimator in estimators]
         return replace(self, algorithms=kept)
 

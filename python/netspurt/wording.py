@@ -141,7 +141,9 @@ def counted(count: float, noun: str, plural: str | None = None) -> str:
 
 
 def unreadable(name: object, error: OSError, problem: str) -> str:
-    """Return why a file cannot be used: it does not exist, or `problem` and the system's reason.
+    """Return a text that says why a file cannot be used.
+
+    If the file exists, the text has `problem` and the reason that the system gives.
 
     Examples
     --------
@@ -203,7 +205,9 @@ def _fitting(value: float, units: _Units) -> str:
 
 
 def by_chance(verdicts: int) -> str:
-    """Return how many verdicts of comparisons at 95 % are expected by chance alone, as text.
+    """Return, as text, how many of these verdicts are expected by chance alone.
+
+    The verdicts come from comparisons at 95 %.
 
     Examples
     --------

@@ -52,8 +52,8 @@ capture = true
 def captured(folder: Path, **words: Any) -> Path:
     """Run a transfer over one link, and return the folder of this run.
 
-    The folder has captures at the sender `a` and at the receiver `b`. The
-    arguments `words` are values for the names in braces in `PATH`.
+    The folder has captures at the sender `a` and at the receiver `b`. The arguments `words` are
+    values for the names in braces in `PATH`.
     """
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}

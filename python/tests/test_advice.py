@@ -162,12 +162,12 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
     assert dear.difference(short, long).sign == 1, (
-        "at a price of 5 s the shorter timer must cost more"
+        "the shorter timer must cost more at a price of 5 s"
     )
     assert dear.alike(long) == [long]
     cheap = Weighing([replay], Price(0.0))
     assert cheap.difference(short, long).sign == -1, (
-        "without a price the shorter timer must cost less"
+        "the shorter timer must cost less if the price is zero"
     )
     assert cheap.difference(short, long).value == -cheap.difference(long, short).value
     even = Weighing([replay], Price(0.4))
@@ -303,7 +303,7 @@ def test_a_timer_whose_missing_bounds_cannot_be_added_is_not_recommended() -> No
     assert re.fullmatch(r"mills-single:min=\d+ms,max=30s,karn=true", completed)
 
 
-def test_the_advice_names_an_rto_min_even_without_a_recommended_timer() -> None:
+def test_the_advice_names_an_rto_min_even_if_it_recommends_no_timer() -> None:
     advice = advice_on(rare(lost=4), ["cocoa", "cocoa:alpha=0.2"])
     assert (advice.pick, advice.linux[:6]) == ("", "linux:")
     words = " ".join(str(advice).split())
@@ -455,7 +455,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
     assert re.search(less, taken), (
-        "the computed timer must be said to cost less than linux, which is taken"
+        "the advice takes linux, but must say that the computed timer costs less"
     )
     bare = str(advice_on(spiky(), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no minimum"):
@@ -594,7 +594,7 @@ def test_a_computed_rto_min_without_a_measurable_gain_gets_no_commands() -> None
     assert "ip route" not in last
 
 
-def test_if_only_linux_or_only_quic_is_named_the_advice_begins_with_the_timer_to_take() -> None:
+def test_the_advice_begins_with_the_timer_to_take_if_only_linux_or_only_quic_is_named() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")

@@ -191,7 +191,7 @@ def correlated(rng: np.random.Generator, n: int = 600, memory: float = 0.8) -> N
 
 
 def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the means of resamples from their sums. The last row has their numbers of values."""
+    """Return the means of resamples. The last row of `sums` has their numbers of values."""
     return np.asarray(sums[0] / sums[-1])
 
 

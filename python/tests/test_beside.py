@@ -57,7 +57,7 @@ def test_at_least_45_cases_have_the_same_retransmissions_in_kernel_and_model() -
     assert sum(equal) >= 45
 
 
-def test_validation_md_names_each_case_whose_timers_differ_by_over_a_jiffy() -> None:
+def test_validation_md_names_each_case_whose_timers_differ_by_more_than_a_jiffy() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:

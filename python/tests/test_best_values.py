@@ -34,8 +34,8 @@ def swept(
 ) -> ComparedAxis:
     """Return the axis `timer` of a sweep over `timer` and `queue`, paired by seeds.
 
-    Each key of `values` is a timer and a queue. Its values are the figures for the seeds in order.
-    NaN is the figure of a case that was stopped before its end. If `exact` is true, nothing in the
+    Each key of `values` is a timer and a queue. Its value has a figure for each seed, in order. NaN
+    is the figure of a case that was stopped before its end. If `exact` is true, nothing in the
     cases is random.
     """
     rows = [(*key, n, value) for key, runs in values.items() for n, value in enumerate(runs)]

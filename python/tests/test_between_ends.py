@@ -66,7 +66,7 @@ def without_first(capture: bytes, packets: int) -> bytes:
     return bytes(kept)
 
 
-def test_a_capture_at_an_unknown_place_leaves_causes_of_waits_open(
+def test_causes_of_waits_are_left_open_if_the_place_of_the_capture_is_unknown(
     folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "later.pcapng"

@@ -37,7 +37,7 @@ def test_a_smaller_retransmission_that_is_answered_may_show_a_black_hole(
     assert "tcp_mtu_probing" not in words
 
 
-def test_without_an_answer_the_path_may_also_have_failed(netspurt: Command) -> None:
+def test_the_path_may_also_have_failed_if_no_retransmission_is_answered(netspurt: Command) -> None:
     words = words_of(netspurt, "black-hole-unanswered")
     assert "6 retransmissions of the same octets, each with at least 1,448 octets of data" in words
     assert "Either the path or the host failed, or a router drops such packets" in words
@@ -159,7 +159,7 @@ def test_duplicate_acks_exclude_a_black_hole_if_sack_is_off() -> None:
 
 
 @pytest.mark.parametrize("field", [{"cause": "syn"}, {"cause": "too-big"}, {"verdict": "spurious"}])
-def test_a_syn_a_reported_packet_or_a_spurious_retransmission_shows_no_black_hole(
+def test_three_retransmissions_show_no_black_hole_if_one_is_a_syn_or_follows_icmp_or_is_spurious(
     field: dict[str, Any],
 ) -> None:
     assert holes([lost(1, **field), *THREE[1:]]) == []

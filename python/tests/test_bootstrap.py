@@ -29,7 +29,7 @@ def autoregressive(n: int, rho: float, seed: int) -> Floats:
 
 
 def mean(sums: Floats) -> Floats:
-    """Return the means of resamples from their sums. The last row has their numbers of values."""
+    """Return the means of resamples. The last row of `sums` has their numbers of values."""
     means: Floats = sums[0] / sums[-1]
     return means
 

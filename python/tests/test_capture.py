@@ -74,7 +74,7 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_in_a_capture_the_figures_of_a_flow_equal_those_of_the_run_or_are_missing(
+def test_the_figures_of_a_flow_in_a_capture_are_those_of_the_run_or_are_missing(
     captures: dict[str, Path], recovery: str
 ) -> None:
     run = ns.open_run(captures[recovery])
@@ -103,7 +103,7 @@ def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
         assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
-def test_an_ack_with_sack_blocks_has_a_comment_with_the_counted_octets(
+def test_the_comment_on_an_ack_with_sack_blocks_says_how_many_octets_were_counted(
     captures: dict[str, Path],
 ) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]
@@ -205,7 +205,7 @@ def hardware_duplicates(folder: Path, node: str) -> int:
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 
-def test_only_copies_made_by_a_link_repeat_an_ip_identification(
+def test_an_ip_identification_occurs_twice_only_if_a_link_copied_a_packet(
     start: ns.Scenario, tmp_path: Path
 ) -> None:
     odd = start.replace(

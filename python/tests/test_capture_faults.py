@@ -81,9 +81,7 @@ def test_a_whole_capture_is_read_fully_even_if_it_is_joined_with_a_cut_capture(
     assert "whole.pcap" not in result.stderr
 
 
-def test_commands_that_show_a_part_of_a_capture_exit_with_1(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_commands_exit_with_1_if_a_capture_is_cut(netspurt: Command, tmp_path: Path) -> None:
     whole = pcap(tmp_path / "whole.pcap", [*talk(3), (0.1, answer(301))])
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(whole.read_bytes()[:-1])
@@ -398,7 +396,7 @@ def test_every_form_of_output_leaves_out_unreadable_captures(
     assert (none.returncode, none.stdout) == (2, "")
 
 
-def test_an_unknown_connection_is_refused_and_parquet_allows_no_choice_of_a_connection(
+def test_an_unknown_connection_is_refused_and_so_is_any_connection_with_the_option_parquet(
     netspurt: Command, tmp_path: Path
 ) -> None:
     pcap(tmp_path / "good.pcap", talk(3))

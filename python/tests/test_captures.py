@@ -80,7 +80,7 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
 
-def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets(
+def test_round_trips_are_measured_only_by_acknowledged_octets_if_timestamps_are_off(
     folder: Path,
 ) -> None:
     rows = explain(folder / "source.pcapng", segments=True).table("round_trips")
@@ -216,12 +216,12 @@ def waits_of(
     """Return the tables of an invented capture in which senders waited for timers.
 
     Each of `rows` is one wait: its connection, the time waited [s], and srtt [s]. If `rttvar_s` is
-    missing, rttvar is a quarter of srtt. The number of waits that ended with a tail loss probe is
-    `probes`. These waits come first. The other waits ended with a retransmission. If `answered` is
-    true, an answer comes `answer_s` after each wait. The list `sacked` says before which waits SACK
-    blocks came. The text `beside` is the end beside which the capture was taken, or `middle`. If
-    `ticks` is true, the timers fire only at ticks, which are 500 ms apart. Each connection also
-    sent data for `sending_s`, and its applications paused for an hour.
+    missing, rttvar is a quarter of srtt. The first `probes` waits ended with a tail loss probe, and
+    the other waits ended with a retransmission. If `answered` is true, an answer comes `answer_s`
+    after each wait. The list `sacked` says before which waits SACK blocks came. The text `beside`
+    is the end beside which the capture was taken, or `middle`. If `ticks` is true, the timers fire
+    only at ticks, which are 500 ms apart. Each connection also sent data for `sending_s`, and its
+    applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     # The waits of a connection follow each other. The waits of different connections overlap.
@@ -419,7 +419,7 @@ def test_an_outage_is_named_as_the_cause_of_waits_with_several_timeouts() -> Non
     assert "would have saved" not in words
 
 
-def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
+def test_a_sender_is_not_told_to_set_the_minimum_that_it_already_has() -> None:
     """The timer of this Linux host is srtt plus the default floor of 200 ms, and fires late."""
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
@@ -490,7 +490,7 @@ def test_an_answer_that_is_too_early_belongs_to_an_earlier_transmission() -> Non
         assert "answer to an earlier transmission" not in " ".join(remedy_lines(timely))
 
 
-def test_the_shortest_wait_of_all_connections_of_a_host_shows_the_hosts_minimum() -> None:
+def test_the_minimum_rto_of_a_host_is_found_from_the_shortest_wait_of_all_its_connections() -> None:
     from netspurt.analysis.remedies import silences
 
     rows = [(0, 0.288, 0.078), (1, 0.9, 0.05), (2, 0.8, 0.05)]
@@ -512,7 +512,7 @@ def test_the_shortest_wait_of_all_connections_of_a_host_shows_the_hosts_minimum(
     assert silences(alone).above_srtt_s == pytest.approx([0.85])
 
 
-def test_no_remedy_is_tried_on_a_capture_from_the_receiver() -> None:
+def test_no_remedy_is_tried_on_a_capture_beside_the_receiver() -> None:
     from netspurt.analysis.remedies import remedies
     from netspurt.analysis.rfc_timers import far_above
     from netspurt.cli.remedy_lines import remedy_lines
@@ -584,7 +584,7 @@ def test_a_remedy_that_saves_little_of_the_time_is_not_listed(
     assert ("would have saved more than 1% of the time" in words) != listed
 
 
-def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
+def test_no_lower_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -603,7 +603,7 @@ def test_no_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     assert last.startswith("Tail loss probes or RACK would not have saved time")
 
 
-def test_a_wait_after_sack_blocks_counts_only_without_other_waits() -> None:
+def test_a_wait_after_sack_blocks_counts_only_if_there_are_no_other_waits() -> None:
     from netspurt.analysis.remedies import silences
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -639,7 +639,7 @@ def test_uncertain_verdicts_are_counted_and_a_command_that_shows_them_is_printed
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_causes_are_less_certain_beside_the_receiver_but_times_are_equal(
+def test_beside_the_receiver_causes_are_less_certain_but_the_time_of_repair_is_about_the_same(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")

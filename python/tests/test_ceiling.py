@@ -100,7 +100,7 @@ def test_without_a_syn_the_receive_window_may_explain_a_ceiling(
         pytest.param(REFILLED, 45, id="a retransmission"),
     ],
 )
-def test_a_transfer_has_no_ceiling_if_its_data_on_the_way_grows_or_it_ends_early_or_retransmits(
+def test_a_transfer_has_no_ceiling_if_its_outstanding_data_grows_or_if_it_ends_early_or_retransmits(
     tmp_path: Path, segments: Iterable[int], lost: int | None
 ) -> None:
     file = tmp_path / "other.pcap"

@@ -67,7 +67,7 @@ def test_unreadable_files_and_runs_of_other_versions_get_no_sentence(
     assert changed_line(run) == ""
 
 
-def test_if_the_scenarios_file_names_code_there_is_no_sentence_and_the_code_is_not_run(
+def test_a_scenarios_file_that_names_code_gets_no_sentence_and_the_code_is_not_run(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "short.toml"

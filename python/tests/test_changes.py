@@ -46,18 +46,22 @@ def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> flo
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str) -> None:
+def test_the_method_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(
+    noise: str,
+) -> None:
     """The measured share is 2.7 % to 5.0 % for 60 and 200 values. `alpha` allows at most 5 %."""
     assert 0.01 <= share_with_changes("rank-order", NOISES[noise], 1000, 60) <= 0.065
 
 
 @pytest.mark.parametrize("noise", ["normal", "log-normal"])
-def test_bootstrap_finds_a_change_in_about_3_to_7_percent_of_steady_series(noise: str) -> None:
+def test_the_method_bootstrap_finds_a_change_in_about_3_to_7_percent_of_steady_series(
+    noise: str,
+) -> None:
     """The measured share is 4.1 % to 5.7 % for 60 and 200 values. Its standard error is 0.7 %."""
     assert 0.029 <= share_with_changes("bootstrap", NOISES[noise], 1000, 60) <= 0.071
 
 
-def test_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
+def test_the_method_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
     """The measured share is 0.1 % to 0.6 %."""
     need_ruptures()
     assert share_with_changes("pelt", NOISES["tail"], 1000, 60) <= 0.02
@@ -113,7 +117,7 @@ def test_a_rise_and_a_later_fall_are_two_changes(method: Method) -> None:
     assert changes[0].after - changes[0].before == pytest.approx(6, abs=0.5)
 
 
-def test_rank_order_finds_no_change_at_outliers() -> None:
+def test_the_method_rank_order_finds_no_change_at_outliers() -> None:
     rng = np.random.default_rng(8)
     series = rng.normal(40, 1, 200)
     series[150:156] += 400
@@ -174,7 +178,7 @@ def test_periods_between_changes_keep_the_minimum_length_and_results_are_repeata
         assert changes == find_changes(values, method=method, least=least)
 
 
-def test_rank_order_finds_the_same_changes_in_the_logarithms_of_a_series() -> None:
+def test_the_method_rank_order_finds_the_same_changes_in_the_logarithms_of_a_series() -> None:
     rng = np.random.default_rng(7)
     series = np.concatenate([rng.lognormal(0, 0.5, 80), rng.lognormal(1, 0.5, 80)])
     plain, logs = (find_changes(one) for one in (series, np.log(series)))

@@ -410,7 +410,7 @@ def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> No
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
-def test_every_shipped_scenario_without_a_sweep_runs(netspurt: Command) -> None:
+def test_every_shipped_scenario_that_has_no_sweep_can_be_run(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Other tests run the scenarios that have a sweep.
     alone = [file for file in files if "[sweep" not in file.read_text()]
@@ -485,7 +485,9 @@ def test_plots_of_all_kinds_say_how_to_record_missing_data(
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
 
-def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Command) -> None:
+def test_several_kinds_of_plots_are_drawn_and_a_replaced_picture_is_noted(
+    netspurt: Command,
+) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--set", "stop=5 s", "--out", "r")
     drawn = netspurt("plot", "r", "--kind", "outstanding, throughput")

@@ -93,7 +93,7 @@ def test_a_wrapped_row_has_as_many_lines_as_its_longest_cell() -> None:
     assert told == ["one two  x", "three", "         y", "         z"]
 
 
-def test_table_lines_command_lines_and_short_lines_are_not_wrapped(
+def test_short_lines_and_lines_of_tables_and_commands_are_not_wrapped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -207,7 +207,7 @@ def test_rates_sizes_times_counts_and_chances_are_printed_for_people(told: str, 
 
 @given(st.floats(1e-3, 1e13))
 @settings(max_examples=60, deadline=None)
-def test_a_rate_is_printed_within_half_a_unit_of_its_third_digit(bps: float) -> None:
+def test_a_printed_rate_is_wrong_by_at_most_half_a_unit_of_its_third_digit(bps: float) -> None:
     scales = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
     figure, unit = wording.rate(bps).split()
     told = float(figure.replace(",", "")) * scales[unit]

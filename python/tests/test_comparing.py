@@ -112,7 +112,7 @@ def test_a_retransmission_in_only_one_run_is_reported_with_its_cause() -> None:
     assert reason == "a retransmission (timeout) that the other run does not have at this point"
 
 
-def test_if_the_first_difference_is_an_ack_no_reason_is_given() -> None:
+def test_no_reason_is_given_if_the_first_difference_is_an_ack() -> None:
     first, second = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
     assert why(compare(first, second), first, second) == ""
 
@@ -186,7 +186,7 @@ def test_the_time_from_the_last_ack_to_the_first_data_is_returned(
 ) -> None:
     """The server replies 300 ms after a request, and acknowledges the request before it replies."""
     assert opening(both[0].segments, "transfer", "source") is None, (
-        "opening must return None for a sender whose data leaves before any ACK"
+        "there must be no time if the data of the sender leaves before any ACK comes"
     )
     values = {
         "flows.transfer": {
@@ -451,7 +451,7 @@ def test_netspurt_run_and_netspurt_compare_print_the_same_median_time_of_a_reply
     assert "1 request still waited at the end of the run" in report
 
 
-def test_a_named_connection_is_compared_in_its_busier_direction_with_its_timeouts(
+def test_the_comparison_of_a_named_connection_shows_its_busier_direction_and_its_timeouts(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.load("slow-download").run().save(tmp_path / "slow")
@@ -465,7 +465,7 @@ def test_a_named_connection_is_compared_in_its_busier_direction_with_its_timeout
     assert row.split()[-1] == "5"
 
 
-def test_keys_that_kernels_lack_are_counted_and_not_listed() -> None:
+def test_keys_that_the_kernels_tcp_does_not_have_are_counted_and_not_listed() -> None:
     model = """
         stop = "3 s"
         flows.web = { endpoint = "model", profile = "linux-6", tcp = { prr = true, tlp = true } }

@@ -220,7 +220,7 @@ def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
     np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
 
 
-def test_long_means_predict_noise_best_and_last_values_predict_random_walks_best() -> None:
+def test_the_mean_of_many_values_predicts_noise_best_and_the_last_value_a_random_walk() -> None:
     rng = np.random.default_rng(14)
     noise = predictions(rng.normal(40, 2, 2000))
     walk = predictions(100 + np.cumsum(rng.normal(0, 0.5, 2000)))
@@ -235,7 +235,7 @@ def test_the_correlation_of_neighbouring_values_does_not_include_steps_of_the_le
     assert abs(neighbours(step, find_changes(step))) < 0.1
 
 
-def test_the_levels_of_invented_series_and_their_number_are_found() -> None:
+def test_the_number_and_the_values_of_invented_levels_are_found() -> None:
     """In at least 7 of 8 invented series, all eleven levels are found.
 
     Neighbouring levels are five standard deviations apart. The paper `sfr2005` also reports eleven

@@ -37,7 +37,7 @@ class Rows(dict[str, "np.ndarray"]):
         return self[name].astype(float)
 
 
-def test_a_crossing_is_when_a_segments_age_begins_to_exceed_the_rto() -> None:
+def test_a_crossing_is_the_instant_at_which_the_age_of_a_segment_begins_to_exceed_the_rto() -> None:
     """A segment leaves at 1 s and is acknowledged at 3.5 s. At 2 s, the RTO falls to 1.2 s."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
@@ -82,7 +82,7 @@ def test_a_lost_packet_has_no_round_trip_in_the_notes(netspurt: Command, early: 
     assert not any("round trip" in note for note in lost)
 
 
-def test_the_command_that_lists_more_crossings_prints_the_direction_of_the_plot(
+def test_the_printed_command_for_more_crossings_names_the_direction_of_the_plot(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """Most octets are sent in reverse, so the plot shows the timer of the reverse direction."""
@@ -101,7 +101,7 @@ def test_the_command_that_lists_more_crossings_prints_the_direction_of_the_plot(
     assert folder.name == "a run"
 
 
-def test_with_a_tick_of_500_ms_no_crossing_ends_in_a_timeout(
+def test_no_crossing_ends_in_a_timeout_if_the_tick_is_500_ms(
     netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")

@@ -98,7 +98,7 @@ def test_an_application_that_writes_steadily_fills_no_link_if_only_the_delay_cha
 
 @pytest.mark.parametrize("congestion", ["cubic", "reno", "bbr"])
 @pytest.mark.parametrize("queue", [60, 200])
-def test_while_a_queue_grows_data_arrives_at_a_constant_rate(
+def test_data_arrives_at_a_constant_rate_while_a_queue_grows(
     tmp_path: Path, queue: int, congestion: str
 ) -> None:
     words = {"rate": "16 Mbit/s", "send": "8 MB", "congestion": congestion}

@@ -265,7 +265,7 @@ def test_an_axis_has_numbers_in_its_unit(
     assert (axes.get_yscale() == "log") == scale.log
 
 
-def test_given_axes_must_belong_to_a_figure_and_have_the_needed_number() -> None:
+def test_given_axes_must_belong_to_a_figure_and_be_as_many_as_the_plot_needs() -> None:
     figure = Figure()
     one, two = figure.subplots(1, 2)
     assert new_figures(2, [one, two], None, (3, 2)) == (figure, [one, two])
@@ -278,7 +278,7 @@ def test_given_axes_must_belong_to_a_figure_and_have_the_needed_number() -> None
         root_figure(one)
 
 
-def test_a_title_that_lacks_room_is_written_in_several_lines() -> None:
+def test_a_title_that_is_too_long_for_one_line_is_written_in_several_lines() -> None:
     _, axes = new_figure(size=(6, 4))
     set_title(axes, "short")
     assert axes.get_title(loc="left") == "short"

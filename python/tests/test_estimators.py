@@ -211,7 +211,7 @@ def test_rfc_6298_in_python_and_in_the_core_has_the_same_rtos() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_page_on_estimators_has_a_short_text_after_its_first_example() -> None:
+def test_the_text_after_the_first_example_on_the_page_on_estimators_is_short() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40

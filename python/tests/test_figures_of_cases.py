@@ -245,7 +245,7 @@ def test_if_a_measure_has_no_better_direction_the_caller_must_name_one() -> None
         direction("sent", None)
 
 
-def test_only_numbers_are_measures_and_unknown_measures_and_axes_are_refused() -> None:
+def test_measures_must_be_numbers_and_unknown_measures_and_axes_are_refused() -> None:
     columns, order = cases({"a": FIVE})
     assert measures(columns) == ["case", "repeat", "timeouts"]
     with pytest.raises(ValueError, match="no measure is called 'timeout': did you mean timeouts"):

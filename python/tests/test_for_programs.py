@@ -163,7 +163,7 @@ def test_recordings_are_rows_of_csv(both: Read) -> None:
     same([entry["recordings"][0] for entry in data], cells)
 
 
-def test_a_file_that_is_no_recording_is_an_error_without_a_row(
+def test_a_file_that_is_no_recording_gives_an_error_and_no_row(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("nothing of the kind\n")

@@ -121,7 +121,7 @@ def test_losses_at_a_varying_rate_are_named_as_the_limit_in_a_receivers_capture(
 
 
 @pytest.mark.parametrize("loss", [0, 0.005])
-def test_a_link_is_full_if_data_sent_faster_arrives_no_faster(
+def test_a_link_is_full_if_data_that_is_sent_faster_does_not_arrive_faster(
     tmp_path: Path, netspurt: Command, loss: float
 ) -> None:
     folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)
@@ -160,7 +160,7 @@ def test_a_constant_rate_without_a_queue_is_reported_without_a_certain_cause(
     assert "Losses do not explain the rate" not in words
 
 
-def test_losses_that_do_not_slow_the_sender_explain_no_rate(
+def test_losses_that_do_not_slow_the_sender_do_not_explain_its_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
@@ -174,7 +174,7 @@ def test_losses_that_do_not_slow_the_sender_explain_no_rate(
     assert f"Losses do not explain the rate: data was lost {limit.losses.cuts} times" in told_of
 
 
-def test_losses_that_allow_the_constant_rate_are_named_as_its_possible_cause(
+def test_losses_are_a_possible_cause_of_a_constant_rate_if_they_allow_this_rate(
     tmp_path: Path,
 ) -> None:
     """A policer drops packets above a given rate.

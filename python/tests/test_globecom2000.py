@@ -211,7 +211,7 @@ def test_round_trips_of_small_transfers_exceed_the_timer_only_where_the_delay_is
         assert int(run.flows["timeouts"].sum()) == 0
 
 
-def test_stop_and_wait_retransmits_only_at_the_first_handoff_of_s14(
+def test_a_stop_and_wait_sender_retransmits_only_at_the_first_handoff_of_s14(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]
@@ -235,7 +235,7 @@ def test_a_dead_time_shorter_than_a_tick_is_measured_at_a_handoff(tmp_path: Path
     assert judged.verdict is Verdict.NOT_REPRODUCED
 
 
-def test_with_a_long_queue_the_claim_that_cwnd_grows_again_after_the_handoff_is_refuted(
+def test_the_claim_that_cwnd_grows_again_after_the_handoff_is_refuted_if_the_queue_is_long(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / KEY

@@ -81,7 +81,7 @@ def _refuses_fractions(name: str, key: str) -> bool:
     return False
 
 
-def test_values_between_the_ends_are_exact() -> None:
+def test_values_between_the_ends_of_a_range_are_exact() -> None:
     assert list(expand("mills:g=1..3/4")) == [
         "mills:g=1",
         "mills:g=5/3",
@@ -100,7 +100,7 @@ def test_steps_below_1_are_refused_for_whole_numbers() -> None:
 @pytest.mark.parametrize(
     "grid", ["mills:g=1..3/4", "mills:falling=1/9..8/9/8,g=1..7/10", "mills:g=10..100/7"]
 )
-def test_every_estimator_of_a_front_is_one_of_the_grid(grid: str) -> None:
+def test_every_estimator_of_a_front_is_an_estimator_of_the_grid(grid: str) -> None:
     """The front has the estimators of a grid that no other estimator of the grid beats."""
     path = ns.Delays.of(np.random.default_rng(1).exponential(0.1, 300), every=1.0)
     front, count = grid_front(path, grid)

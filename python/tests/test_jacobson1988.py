@@ -140,7 +140,7 @@ def test_equal_timestamps_give_an_infinite_density_and_no_correlation() -> None:
     ).tolist() == [0, 4, 7]
 
 
-def test_an_arriving_ack_meets_the_data_in_the_queue() -> None:
+def test_an_arriving_ack_meets_the_packets_of_data_that_are_in_the_queue() -> None:
     # Two packets of data enter at 0 ns, and the first leaves at 4 ns. ACKs enter at 5 and 20 ns.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])

@@ -92,7 +92,7 @@ def unavailable() -> str:
     return tried.stderr.strip() if tried.returncode else ""
 
 
-def test_with_the_chosen_seeds_drops_do_not_depend_on_a_few_milliseconds() -> None:
+def test_drops_do_not_depend_on_a_few_milliseconds_if_the_chosen_seeds_are_used() -> None:
     for seed in SEEDS:
         assert is_clear(instants(seed), seed), seed
         assert len(dropped(instants(seed))) >= 3, seed

@@ -65,7 +65,7 @@ def test_a_test_that_failed_on_a_late_machine_runs_again_in_an_empty_folder(
     assert (HERE / "lateness.py").exists()
 
 
-def test_on_a_machine_that_is_always_late_a_failed_test_is_skipped_with_the_lateness(
+def test_a_failed_test_is_skipped_if_the_machine_is_always_late_and_the_reason_states_the_lateness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     on_a_machine(0.05, monkeypatch)

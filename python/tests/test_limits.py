@@ -54,7 +54,7 @@ def explanation(netspurt: Command, file: Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_in_captures_at_both_ends_a_limiting_receive_window_is_named_with_its_rate(
+def test_a_limiting_receive_window_is_named_with_its_rate_in_captures_at_both_ends(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL)
@@ -172,7 +172,7 @@ tcp.receive_buffer = "14480 B"
 
 
 @pytest.mark.parametrize("loss", [0, 0.01])
-def test_the_receive_window_has_about_the_same_share_at_both_ends(
+def test_the_receive_window_has_about_the_same_share_of_time_at_both_ends(
     tmp_path: Path, loss: float
 ) -> None:
     """The share beside the sender may be larger.
@@ -200,7 +200,7 @@ def test_beside_the_receiver_only_a_window_of_unknown_scale_is_a_possible_limit(
     assert "back: the receive window, its congestion window" in words
 
 
-def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
+def test_the_advice_is_to_read_faster_if_a_receiver_closes_its_window(
     tmp_path: Path, netspurt: Command
 ) -> None:
     packets: list[MadeUp] = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.03, 1, 0, 1, SYN_ACK, 9000, 0)]
@@ -259,7 +259,7 @@ def test_octets_from_before_the_capture_do_not_count_as_lost(
     )
 
 
-def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(
+def test_a_comparison_counts_all_retransmissions_and_says_which_part_of_captures_it_compares(
     tmp_path: Path, netspurt: Command
 ) -> None:
     files = [captured(tmp_path / str(loss), loss=loss) / "a.pcapng" for loss in (0, 0.02)]

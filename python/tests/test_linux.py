@@ -96,7 +96,7 @@ def test_the_running_kernel_agrees_with_the_stored_measurements(tmp_path: Path) 
     assert len(outside) <= (1 - SHARE) * len(filed), outside
 
 
-def test_if_all_numbers_are_doubled_over_a_quarter_of_them_disagree() -> None:
+def test_more_than_a_quarter_of_the_numbers_disagree_if_all_are_doubled() -> None:
     filed = read(AUTHORITY)
     slower = {key: (n * 2, m * 2, most * 2) for key, (n, m, most) in filed.items()}
     assert len(disagreements(filed, slower)) > len(filed) / 4

@@ -367,7 +367,7 @@ def test_a_comparison_has_the_times_of_each_event_and_a_picture(
 
 @namespaces
 @real_time
-def test_timers_named_on_the_command_line_run_beside_the_kernels_timer(
+def test_timers_that_the_command_line_names_run_beside_the_kernels_timer(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -435,7 +435,9 @@ FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').re
 
 @namespaces
 @real_time
-def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path: Path) -> None:
+def test_programs_run_over_the_links_of_a_scenario_without_flows(
+    process: Command, tmp_path: Path
+) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "echo.py").write_text(ECHO)
     (tmp_path / "ask.py").write_text(ASK)

@@ -86,7 +86,7 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_without_zoom_values_that_change_often_are_drawn_as_a_range_and_a_mean() -> None:
+def test_values_that_change_often_are_drawn_as_a_range_and_a_mean_if_nobody_can_zoom_in() -> None:
     """If `whole` is true, the picture is for a page, whose reader can zoom in."""
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)

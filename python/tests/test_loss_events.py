@@ -228,7 +228,9 @@ def test_a_quantile_is_a_lower_bound_if_an_incomplete_reply_may_increase_it(
         ("lost_ns", False),
     ],
 )
-def test_the_numerator_decides_whether_a_measure_counts_events(measure: str, counts: bool) -> None:
+def test_the_numerator_of_a_measure_decides_whether_it_counts_events(
+    measure: str, counts: bool
+) -> None:
     assert counts_events(measure) is counts
 
 
@@ -276,7 +278,7 @@ def test_there_is_no_bound_if_events_cannot_be_counted_or_if_there_is_only_one_r
         (0.0, 1.0, 10, None),
     ],
 )
-def test_the_needed_seeds_grow_with_the_square_of_the_relative_half_width(
+def test_the_number_of_seeds_needed_grows_with_the_square_of_the_relative_half_width(
     value: float, half_width: float, seeds: int, expected: int | None
 ) -> None:
     difference = Interval(value, value - half_width, value + half_width, 0.95, 1)

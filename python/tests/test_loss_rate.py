@@ -163,7 +163,7 @@ def has_long_round_trips(tables: Mapping[str, Table]) -> bool:
 
 
 @pytest.mark.parametrize(("most", "counted"), [(15_000, (1000, 1000)), (1000, (100, 1000))])
-def test_if_offload_joined_segments_in_a_capture_the_segments_on_the_wire_are_counted(
+def test_segments_are_counted_as_on_the_wire_if_offload_joined_them_in_a_capture(
     most: int, counted: tuple[int, int]
 ) -> None:
     none = {"connection": 0, "direction": "reverse", "data_packets": 0, "data_bytes": 0}

@@ -67,7 +67,7 @@ def test_single_losses_have_garwoods_interval() -> None:
     assert (nothing.low, nothing.high) == pytest.approx((0.0, poisson_interval(0)[1] / 1000))
 
 
-def test_losses_close_together_count_as_one_event_however_many_they_are() -> None:
+def test_losses_that_are_close_together_count_as_one_event_however_many_they_are() -> None:
     lost = np.zeros(10_000, bool)
     lost[500:700] = True
     share = loss_share([lost])
@@ -96,7 +96,7 @@ def test_at_least_84_percent_of_the_intervals_cover_the_true_share_of_losses(
     assert covered >= 0.84 * len(shares)
 
 
-def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurred(
+def test_the_advice_does_not_say_that_no_losses_occurred_if_losses_are_not_recorded(
     tmp_path: Path, netspurt: Command
 ) -> None:
     scenario = ns.new_scenario().replace({"stop": "10 s", "links.modem.rate": "1 Mbit/s"})
@@ -124,7 +124,7 @@ def test_where_losses_are_not_recorded_the_advice_does_not_say_that_none_occurre
     ) in " ".join(advise([replay, echoes]).paragraphs())
 
 
-def test_without_losses_the_advice_says_that_bursts_may_make_the_share_larger() -> None:
+def test_the_advice_says_that_bursts_may_make_the_share_larger_if_no_probe_was_lost() -> None:
     """If a burst of five losses begins at one probe in 1000, the true share of losses is 0.5 %.
 
     But a third of all recordings of 1000 probes then have no burst. For such a recording, the
@@ -239,7 +239,7 @@ def test_if_all_losses_are_in_one_outage_the_recording_cannot_decide_on_a_timer(
     assert "All 120 losses are in one outage" in advice.answer()[0]
 
 
-def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() -> None:
+def test_a_caution_states_the_cost_without_outages_if_most_losses_are_in_outages() -> None:
     """Two hours of probes, one per second, have outages of 30, 12 and 60 s, and single losses."""
     rng = np.random.default_rng(7)
     delays = rng.lognormal(-3.2, 0.15, 7200)
@@ -302,7 +302,7 @@ def test_the_advice_says_which_timer_it_would_choose_without_the_largest_loss_ev
     assert "Without the outage (0.02 % lost) linux would be taken" in words
 
 
-def test_with_backoff_no_timer_is_recommended_if_a_loss_event_is_large() -> None:
+def test_no_timer_is_recommended_if_timers_back_off_and_a_loss_event_is_large() -> None:
     advice = advise([ns.replay(with_event(), ["quic", "linux"], told=True)])
     assert advice.pick == ""
     assert advice.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

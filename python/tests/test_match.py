@@ -80,7 +80,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")
-    assert json.loads(other.stdout)["two_points"] == [], "a file and itself are not two points"
+    assert json.loads(other.stdout)["two_points"] == [], "one file must not count as two points"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
         ('{ timeline = [["0 s", "22 ms"], ["1 s", "11 ms"]], between = "step" }', 22),
     ],
 )
-def test_the_least_round_trip_between_two_points_is_not_longer_than_any_captured_round_trip(
+def test_no_captured_round_trip_is_shorter_than_the_least_round_trip_between_two_points(
     netspurt: Command, tmp_path: Path, delay: str, delays_ms: float
 ) -> None:
     """Data takes longer than a SYN. If the path varies, later ACKs may be faster than the SYN."""
@@ -132,7 +132,7 @@ def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_po
     assert "in common" not in netspurt("explain", near).stdout
 
 
-def test_the_senders_capture_represents_a_connection_in_two_captures(
+def test_a_connection_in_two_captures_is_taken_from_the_capture_beside_its_sender(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     alone = explain(two_points / "source.pcapng")
@@ -353,7 +353,7 @@ def test_the_error_names_the_file_that_is_not_a_capture(
         assert f"error: {tmp_path / 'text.txt'}: neither pcap nor pcapng" in result.stderr
 
 
-def test_a_capture_is_matched_up_to_its_cut_with_a_warning(
+def test_a_cut_capture_is_matched_up_to_its_cut_and_a_warning_is_printed(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -396,7 +396,7 @@ def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     assert counted == len(explained.table("retransmissions")) > 0
 
 
-def test_if_two_captures_are_compared_the_sender_is_the_end_that_retransmitted_more(
+def test_the_sender_in_a_comparison_of_two_captures_is_the_end_that_retransmitted_more(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """The client sends most of the data, without losses. The server retransmits 100 octets."""

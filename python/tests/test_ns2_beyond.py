@@ -46,7 +46,7 @@ ANSWER = [
 ]
 
 
-def test_the_third_duplicate_ack_sends_a_full_packet_beyond_the_data() -> None:
+def test_the_third_duplicate_ack_makes_the_sender_send_a_full_packet_beyond_the_data() -> None:
     own_rows = rows_of(scenario_of(RENO).run())
     assert first_difference(own_rows[-len(ANSWER) :], ANSWER) is None, own_rows[-len(ANSWER) :]
 

@@ -67,7 +67,7 @@ def test_a_case_with_a_tie_agrees_with_ns2_up_to_a_drop(case: suites.Case) -> No
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in RANDOM], ids=lambda c: c.title)
-def test_with_the_aqm_red_every_event_before_the_first_drop_equals_that_of_ns2(
+def test_every_event_before_the_first_drop_by_the_aqm_red_equals_that_of_ns2(
     case: suites.Case,
 ) -> None:
     ns2_rows = answers()[case.title]

@@ -154,7 +154,7 @@ def test_a_key_that_is_set_cannot_be_removed_as_well(
         assert options.settings([f"{path}=1"], [removed]) == {path: "1"}
 
 
-def test_the_last_value_of_a_key_is_used() -> None:
+def test_the_last_value_is_used_if_a_key_is_set_twice() -> None:
     assert options.settings(["seed=1", "stop=5 s", "seed=2"], None) == {"seed": "2", "stop": "5 s"}
     assert options.settings(None, ["seed"]) == {}
 

@@ -110,7 +110,7 @@ def test_titles_and_errors_from_files_are_printed_without_control_characters(
         ("papers", "show", "nothing"),
     ],
 )
-def test_the_message_of_every_error_begins_with_error_and_a_colon(
+def test_the_message_of_every_error_begins_with_the_word_error_and_a_colon(
     netspurt: Command, words: tuple[str, ...]
 ) -> None:
     result = netspurt(*words)

@@ -261,7 +261,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_the_opening_each_round_trip_and_each_timeout_of_a_connection(
+def test_a_class_is_told_when_a_connection_opens_and_of_its_round_trips_and_timeouts(
     place: Path,
 ) -> None:
     (place / "own.py").write_text(RENO + TELLS)
@@ -280,7 +280,7 @@ def test_a_class_is_told_of_the_opening_each_round_trip_and_each_timeout_of_a_co
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 
-def test_if_the_kernel_only_receives_the_sender_may_use_any_congestion_algorithm() -> None:
+def test_the_sender_may_use_any_congestion_algorithm_if_the_kernel_only_receives() -> None:
     for text in ("westwood", "own.py:Reno"):
         values = {"flows.transfer.endpoint": ["model", "kernel"], CONGESTION: text}
         assert Scenario.parse(KERNEL).replace(values).kernel_flow == "transfer"

@@ -91,7 +91,7 @@ def test_a_model_sender_with_python_algorithms_delivers_all_data_to_a_kernel(
     assert {origin.text.partition(":")[2] for origin in run.algorithms} == {"Own:least=0.2", "Reno"}
 
 
-def test_if_the_kernel_lacks_an_algorithm_the_error_lists_the_available_algorithms(
+def test_the_error_lists_the_available_algorithms_if_the_kernel_lacks_an_algorithm(
     place: Path, netspurt: Command
 ) -> None:
     del place

@@ -304,7 +304,7 @@ def test_pictures_of_a_users_paper_never_replace_those_of_an_installed_paper(
     (folder / "paper.toml").write_text(PAPER.replace('"time-sequence"', '"time-sequense"'))
     result = netspurt("papers", "check", "mine")
     assert result.returncode == 2
-    assert result.stdout == "", "an error about a picture comes before the report"
+    assert result.stdout == "", "the error about the picture must come before the report"
 
 
 def test_a_paper_can_be_given_by_its_key_or_by_its_folder(folder: Path) -> None:

@@ -96,7 +96,7 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_where_the_document_has_a_mistake_a_run_gives_the_corrected_value(
+def test_a_run_gives_the_corrected_value_where_the_document_has_a_mistake(
     verdicts: dict[str, dict[str, object]], name: str
 ) -> None:
     measured, corrected = verdicts[name]["measured"], CONTRADICTIONS[name]

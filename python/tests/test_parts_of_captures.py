@@ -90,7 +90,7 @@ def test_each_connection_that_took_time_has_a_largest_part_with_its_share() -> N
     assert [share for _, share in found.values()] == pytest.approx([0.6, 0.5])
 
 
-def test_parts_of_all_connections_together_are_in_descending_order() -> None:
+def test_the_parts_of_the_time_of_all_connections_are_in_descending_order() -> None:
     named, whole = parts(_spent(repair=[30, 0], timeout=[10, 50], delivery=[0, 10]))
     assert whole == pytest.approx(0.1)
     assert [name for name, _ in named[:3]] == ["timeout", "repair", "delivery"]
@@ -167,7 +167,7 @@ def test_the_busiest_direction_has_the_most_data_and_octets_are_counted_for_each
 
 
 @pytest.mark.parametrize(("mean_s", "queue"), [(0.124, False), (0.125, True), (0.3, True)])
-def test_a_mean_round_trip_of_at_least_1_25_times_the_shortest_one_shows_a_queue(
+def test_a_queue_is_found_if_the_mean_round_trip_exceeds_the_shortest_by_a_quarter_or_more(
     mean_s: float, queue: bool
 ) -> None:
     assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
@@ -300,7 +300,7 @@ def test_reordering_does_not_count_as_a_cause_of_timeouts() -> None:
         ("fd00::1", 700, 400, 0),
     ],
 )
-def test_unseen_timeouts_need_200_ms_of_silence_and_ip_identifications(
+def test_an_unseen_timeout_is_found_only_with_200_ms_of_silence_and_ip_identifications(
     source: str, silent_ms: int, waited_ms: int, unseen_s: float
 ) -> None:
     tables = {

@@ -51,7 +51,7 @@ S = 1_000_000_000
         ([[0.0], [NAN], []], (None, None), False, None),
     ],
 )
-def test_an_axis_of_times_is_logarithmic_if_the_longest_is_far_above_the_median(
+def test_an_axis_of_times_is_logarithmic_if_the_longest_time_is_far_above_the_median(
     series: list[list[float]], ends: tuple[float, float], log: bool, zero: float | None
 ) -> None:
     scale = of_times("x", [np.array(values) for values in series])
@@ -130,7 +130,7 @@ def test_the_largest_value_decides_which_unit_fits(unit: str, most: float, name:
     assert fitting_unit(unit, most)[1] == name
 
 
-def test_values_shown_together_share_a_prefix() -> None:
+def test_values_that_are_shown_together_have_the_same_prefix_of_their_unit() -> None:
     values = [in_unit(value, "s") for value in (1.0, 0.9999, -0.25, 2e-6, 0.0)]
     assert values == ["1 s", "999.9 ms", "-250 ms", "2 µs", "0 µs"]
     # A number has at most six digits before the point: 999,999 ms, but 1000 s.

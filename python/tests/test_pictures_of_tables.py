@@ -50,7 +50,7 @@ def drops(*every: dict[str, Any]) -> Table:
     st.one_of(st.none(), st.integers(0, 12)),
     st.integers(0, 12),
 )
-def test_at_each_instant_of_a_view_the_last_change_until_then_gives_the_state(
+def test_the_state_at_an_instant_of_a_view_comes_from_the_last_change_until_then(
     t_ms: list[int], start_ms: int | None, length: int
 ) -> None:
     states = queue(*({"t_ns": at * MS, "queue_packets": n} for n, at in enumerate(t_ms)))
@@ -117,7 +117,7 @@ def lengths(link: str, *packets: int, direction: str = "forward") -> list[dict[s
         ((1, 1), True, ["l forward"]),
     ],
 )
-def test_queues_with_drops_or_over_5_packets_are_shown(
+def test_queues_with_drops_or_with_more_than_5_packets_are_shown(
     longest: tuple[int, int], dropped: bool, names: list[str]
 ) -> None:
     """If no queue has drops or over 5 packets, all queues in which packets waited are shown."""
@@ -278,7 +278,7 @@ def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
         if line.steps
     }
     assert sums == pytest.approx({"sent": 6200, "sent for the first time": 4100})
-    assert len(lines["sent"].x) == 7, "62 packets are smoothed in 6 spans"
+    assert len(lines["sent"].x) == 7, "there must be 6 spans for 62 packets"
     mean = lines["mean so far"]
     assert mean.y[-1] == pytest.approx(8 * 4100 / 0.401)
     assert mean.x[0] >= lines["sent"].x[1]
@@ -286,7 +286,7 @@ def test_throughput_adds_up_to_the_octets_that_were_sent() -> None:
         picture(Tables(segments({}, {"seq": 101})), "throughput")
 
 
-def test_density_is_the_inverse_of_the_smoothed_gaps() -> None:
+def test_density_is_the_inverse_of_the_smoothed_gaps_between_packets() -> None:
     run = Tables(segments(*paced(15), *(ack(n * MS, 1) for n in range(10))), flows())
     lines = marked(picture(run, "density"), Polyline)
     assert list(lines) == ["data"], "ten ACKs have too few gaps"
@@ -322,7 +322,7 @@ STORY = [
 ]
 
 
-def test_a_time_sequence_has_bars_ticks_a_cross_and_a_ring_at_their_octets() -> None:
+def test_the_bars_ticks_cross_and_ring_of_a_time_sequence_stand_at_their_octets() -> None:
     shown = time_sequence(*STORY)
     bars, points = marked(shown, Bars), marked(shown, Points)
     spans = {name: list(zip(m.x, m.low, m.high, strict=True)) for name, m in bars.items()}

@@ -97,7 +97,9 @@ def test_plain_words_have_the_meaning_that_typer_gives_them(
 
 
 @pytest.mark.parametrize("line", NOT_PLAIN)
-def test_typer_parses_lines_with_help_double_dashes_or_possible_errors(line: str) -> None:
+def test_typer_parses_lines_that_have_the_option_help_or_double_dashes_or_possible_errors(
+    line: str,
+) -> None:
     assert explain_words(line.split()) is None
 
 

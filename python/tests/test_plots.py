@@ -284,7 +284,9 @@ def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: n
     assert {len(x_of(dot)) for dot in dots} >= set(counts)
 
 
-def test_timeouts_go_back_n_and_spurious_segments_have_their_own_marks(start_run: ns.Run) -> None:
+def test_spurious_segments_and_timeouts_and_go_back_n_have_marks_of_their_own(
+    start_run: ns.Run,
+) -> None:
     handles = labels(start_run, "time-sequence")
     retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (

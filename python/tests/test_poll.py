@@ -1,6 +1,6 @@
 """Tests `netspurt poll` and `netspurt serve`.
 
-`netspurt poll` fetches pages at fixed intervals; a catalogue is the file that lists the sites of
+`netspurt poll` fetches pages at fixed intervals. A catalogue is the file that lists the sites of
 these pages. `netspurt serve` starts an echo, which returns all data, or a sink, which returns
 nothing. The tests also match captures that were taken at two points.
 """
@@ -60,7 +60,7 @@ Path(sys.argv[2]).unlink()
 
 @namespaces
 @real_time
-def test_pages_are_fetched_on_schedule_each_with_a_capture_and_echo_probes(
+def test_pages_are_fetched_on_schedule_and_each_fetch_has_a_capture_and_echo_probes(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "sites.toml").write_text(

@@ -381,7 +381,7 @@ def test_a_cut_pcapng_is_found_in_either_byte_order(order: str, tmp_path: Path) 
     assert cut_off(file) is None
 
 
-def test_a_second_section_may_have_the_other_byte_order(tmp_path: Path) -> None:
+def test_a_second_section_of_a_capture_may_have_the_other_byte_order(tmp_path: Path) -> None:
     sections = [
         struct.pack(order + "IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) for order in "<>"
     ]

@@ -77,7 +77,7 @@ def test_the_predicted_saving_equals_that_of_a_linux_sender_with_the_lower_minim
     )
 
 
-def test_without_sack_a_lower_minimum_is_examined_even_if_new_data_followed_duplicate_acks(
+def test_a_lower_minimum_is_examined_without_sack_even_if_new_data_followed_duplicate_acks(
     tmp_path: Path,
 ) -> None:
     """New data on duplicate ACKs makes a wait shorter, but does not restart the timer."""

@@ -130,7 +130,7 @@ def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Pa
     assert ("good", "136.7 s") in found.table
 
 
-def test_without_losses_and_spurious_retransmissions_their_times_are_exactly_zero(
+def test_the_times_of_losses_and_of_spurious_retransmissions_are_zero_if_there_are_none(
     tmp_path: Path,
 ) -> None:
     paper = accounts(tmp_path, run(total_s=102), run("BUSY *", total_s=204, efficiency=1))
@@ -174,7 +174,7 @@ def test_the_efficiency_may_follow_from_any_total_that_is_cut_off_to_the_printed
 # Columns.
 
 
-def test_a_column_has_extremes_ranks_and_bounds(tmp_path: Path) -> None:
+def test_extremes_and_ranks_and_values_below_a_bound_are_found_in_a_column(tmp_path: Path) -> None:
     means = {"A": 30, "B": 10, "C": 20, "D": 10, "E": 40}
     paper = accounts(tmp_path, *(run(name, mean_ms=mean) for name, mean in means.items()))
     of = {"table": "accounts.csv", "column": "mean_ms"}

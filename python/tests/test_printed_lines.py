@@ -224,7 +224,7 @@ TABLES = "accounts.csv,delays.csv,hosts.csv"
 
 
 @pytest.mark.parametrize(("shortest", "rule"), [(0, [0, 256, 40]), (40, [40, 256, 40])])
-def test_the_rule_of_random_lengths_that_predicts_the_mean_better_is_returned(
+def test_the_returned_rule_of_random_lengths_is_the_one_that_predicts_the_mean_better(
     tmp_path: Path, shortest: int, rule: list[float]
 ) -> None:
     # A printed mean is cut off to a whole millisecond.
@@ -236,7 +236,7 @@ def test_the_rule_of_random_lengths_that_predicts_the_mean_better_is_returned(
 
 
 @pytest.mark.parametrize(("aside", "largest"), [("NONE", 10.0), ("PLAIN", 0.0)])
-def test_runs_set_aside_do_not_count_in_the_largest_error_of_predicted_means(
+def test_runs_that_are_set_aside_do_not_count_in_the_largest_error_of_predicted_means(
     tmp_path: Path, aside: str, largest: float
 ) -> None:
     # The measure adds half a millisecond to the printed mean, because the paper cuts off digits.

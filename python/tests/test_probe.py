@@ -66,7 +66,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 
 
 @namespaces
-def test_two_echo_services_that_answer_each_other_stop(tmp_path: Path) -> None:
+def test_two_echo_services_stop_after_a_time_if_they_answer_each_other(tmp_path: Path) -> None:
     """Two echo hosts that send a datagram back and forth stop after about 1,000 answers each."""
     script = """
 import socket, subprocess, sys, time

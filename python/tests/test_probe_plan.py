@@ -216,7 +216,7 @@ def test_the_name_of_a_data_file_has_no_separator_of_folders() -> None:
     assert name.endswith(".jsonl")
 
 
-def test_a_second_run_in_the_same_second_gets_a_file_of_its_own(
+def test_another_run_in_the_same_second_gets_a_file_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

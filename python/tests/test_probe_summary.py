@@ -75,7 +75,9 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     assert early.spurious
     told = f"rfc6298:min=0s {early.spurious}; rfc6298: never."
     assert f"retransmitted although the reply came, and how often: {told}" in text
-    assert text.index("Timers that would") < text.index("round trip"), "words come before tables"
+    assert text.index("Timers that would") < text.index("round trip"), (
+        "the sentence must come before the table"
+    )
     assert "is this machine" not in text
 
 

@@ -96,7 +96,7 @@ def test_a_line_of_a_data_file_is_printed_in_words(line: Line, told: str) -> Non
     assert _shown_line(line) == [told]
 
 
-def test_no_line_is_printed_about_a_hop_an_end_or_a_header_without_a_file() -> None:
+def test_no_line_is_printed_about_a_hop_or_an_end_or_about_a_header_that_names_no_file() -> None:
     end = read_line('{"end": "complete", "echo_probes": 3}')
     assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
     assert _shown_line(header(file=None)) == []
@@ -146,7 +146,7 @@ def test_the_programs_timestamps_give_the_noise_floor_if_the_kernel_has_none() -
 
 
 @pytest.mark.parametrize(("quiet", "verbose", "lines"), [(1, 0, 0), (0, 0, 4), (0, 1, 6)])
-def test_echo_probes_are_printed_only_if_asked_for(
+def test_echo_probes_are_printed_only_if_the_user_asks_for_them(
     quiet: int, verbose: int, lines: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     about = header()
@@ -246,7 +246,7 @@ def test_the_added_delay_counts_from_the_last_hop_that_answered() -> None:
     assert last.adds == pytest.approx(0.005)
 
 
-def test_a_hop_with_two_routers_names_each_once() -> None:
+def test_a_hop_with_two_routers_names_each_router_once() -> None:
     lines = [*hop(1, 1.0, at="a"), *hop(1, 2.0, at="b"), *hop(1, 3.0, at="a")]
     (only,) = hops_of(after(*lines))
     assert only.names == ("a", "b")

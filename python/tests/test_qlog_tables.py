@@ -87,7 +87,7 @@ def test_at_one_instant_arrivals_come_first_then_changes_then_sent_packets() -> 
     assert in_order([kind("rto", 3)], QVIS).tolist() == in_order([], CURRENT).tolist() == []
 
 
-def test_a_packets_event_has_a_member_for_each_known_value(tmp_path: Path) -> None:
+def test_the_event_of_a_packet_has_a_member_for_each_known_value(tmp_path: Path) -> None:
     plain = {"t_ns": MS, "seq": 1, "id": 3, "ts_val": 0, "offset_bytes": 7}
     retransmitted = {"t_ns": 3 * MS, "kind": "retransmission", "id": 4, "cause": "rack"}
     elsewhere = {"t_ns": 4 * MS, "id": 9, "node": "b"}
@@ -290,7 +290,7 @@ def test_for_qvis_a_sent_packet_acknowledges_the_packets_that_its_node_received(
     }
 
 
-def test_a_node_is_client_network_or_server_by_its_place_on_the_flow() -> None:
+def test_the_place_of_a_node_on_the_flow_decides_if_it_is_client_network_or_server() -> None:
     every = segments(
         {"node": "b", "way": "through"},
         {"node": "c", "way": "in"},

@@ -132,7 +132,7 @@ def test_values_that_toml_cannot_hold_are_refused() -> None:
     seed=st.integers(0, 2**63 - 1),
 )
 @settings(max_examples=40, deadline=None)
-def test_a_resolved_scenario_has_the_values_that_were_set_and_resolves_to_itself(
+def test_a_resolved_scenario_has_the_values_that_were_set_and_does_not_change_if_resolved_again(
     rate: int, delay: int, packets: int, seed: int
 ) -> None:
     values = {

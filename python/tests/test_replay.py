@@ -231,7 +231,7 @@ def test_ranges_are_read_with_their_units() -> None:
         size("mills:g=1..1.000001/2000")
 
 
-def test_a_large_grid_is_expanded_without_holding_it_in_memory() -> None:
+def test_a_large_grid_is_expanded_but_never_held_in_memory() -> None:
     text = "rfc6298:min=0..1s/100001,max=1..9s/100001"
     assert size(text) == 100_001**2
     walk = expand(text)
@@ -270,7 +270,7 @@ def test_one_spurious_retransmission_is_too_few_for_a_measurable_difference() ->
     assert replay.difference(mills, fixed)[0].sign == 0
     assert replay.difference(mills, fixed)[1].sign == -1
     alike = "cannot be told apart"
-    assert alike in replay.recommendation()[0], "without losses no timer may be preferred"
+    assert alike in replay.recommendation()[0], "no timer may be preferred if nothing was lost"
     assert alike not in ns.advise([replay], ns.Price(loss=0.1)).paragraphs()[0]
     assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
@@ -296,7 +296,7 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
-def test_the_answer_is_printed_above_the_table_and_reasons_only_with_the_option_details(
+def test_the_answer_is_printed_above_the_table_and_its_reasons_need_the_option_details(
     netspurt: Command,
 ) -> None:
     words = ("replay", DATA / "ping.txt", "-e", "linux", "-e", "quic")

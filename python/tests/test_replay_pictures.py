@@ -193,7 +193,7 @@ def test_the_recommended_timer_has_a_broad_line_and_few_other_timers_are_drawn()
     assert told == [f"{names[3]} (recommended)"]
 
 
-def test_a_replay_reduced_to_some_timers_keeps_their_results(replay: Replay) -> None:
+def test_a_replay_that_is_reduced_to_some_timers_keeps_their_results(replay: Replay) -> None:
     only = replay.only({SETTINGS[1], "quic"})
     assert [one.estimator for one in only.algorithms] == SETTINGS[1:2]
     own, former = only[SETTINGS[1]], replay[SETTINGS[1]]

@@ -70,7 +70,7 @@ def test_times_in_whole_nanoseconds_are_whole_numbers_in_a_payload(times: list[i
     assert decoded(payload.told(), payload.text())[place].tolist() == seconds.tolist()
 
 
-def test_a_column_stored_as_differences_from_a_close_column_takes_one_byte_for_each_value() -> None:
+def test_a_column_of_small_differences_from_another_column_takes_one_byte_for_each_value() -> None:
     payload = Payload()
     low = np.cumsum(np.arange(1, 1000) ** 2.0)
     first = payload.add(low)
@@ -124,7 +124,7 @@ def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_p
             assert columns[described[name]].tolist() == getattr(mark, name).tolist()
 
 
-def test_the_tables_have_each_spurious_retransmission_and_losses_repaired_by_timers(
+def test_the_tables_list_the_spurious_retransmissions_and_the_losses_that_timers_repaired(
     early: Path, netspurt: Command
 ) -> None:
     run = ns.open_run(early)
@@ -248,7 +248,7 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 
 
-def test_a_page_of_numbers_that_do_not_compress_states_the_share_that_it_keeps(
+def test_a_page_states_the_share_of_marks_that_it_keeps_if_its_numbers_do_not_compress(
     tmp_path: Path,
 ) -> None:
     rng = np.random.default_rng(1)
@@ -315,7 +315,7 @@ def test_a_capture_without_retransmissions_is_reported(netspurt: Command) -> Non
     assert "No loss is known to have waited for a timeout." in text
 
 
-def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) -> None:
+def test_the_page_of_a_capture_says_what_the_snap_length_cut_off(netspurt: Command) -> None:
     folder = ROOT / "data" / "captures" / "tails-02-acks-at-once-s1"
     pages = {}
     for name in ("sender", "sender.short"):
@@ -564,7 +564,9 @@ def test_node_js_can_parse_the_script_of_a_page(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_path: Path) -> None:
+def test_flows_with_retransmissions_are_drawn_first_if_not_all_flows_are_drawn(
+    tmp_path: Path,
+) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites")], tmp_path / "page.html")
     (group,) = description(text)["groups"]

@@ -203,7 +203,7 @@ def test_the_connections_that_waited_longest_for_timers_and_repair_are_first(
     assert flows[0].name.startswith(worst)
 
 
-def test_more_than_25_rows_of_directions_are_in_sight_at_once(
+def test_the_table_of_directions_shows_more_than_25_rows_at_once(
     browser: Any, sender: Captured, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"

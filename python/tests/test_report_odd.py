@@ -56,7 +56,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_the_picture_of_queues_and_its_marks_count_once() -> None:
+def test_directions_share_the_picture_of_queues_and_the_marks_of_this_picture_count_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     flows = flows_of(run, kinds, Room())

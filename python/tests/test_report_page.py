@@ -150,7 +150,9 @@ def test_a_run_has_five_pictures_and_each_kind_of_mark_has_its_colour(
     assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 
-def test_the_readout_says_dead_only_while_the_link_is_dead(browser: Any, tmp_path: Path) -> None:
+def test_the_readout_calls_the_link_dead_only_while_it_is_dead(
+    browser: Any, tmp_path: Path
+) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
     file = tmp_path / "dead.html"
     file.write_text(page([run_section(run, "dead")], file))

@@ -215,7 +215,7 @@ def test_a_lost_syn_or_fin_is_listed_although_it_has_no_octets() -> None:
     assert len(missed(run_of(sent, [3], acked=1000, segments=told))) == 0
 
 
-def test_losses_are_not_known_without_drops_or_if_another_node_recorded_the_segments() -> None:
+def test_losses_are_unknown_without_drops_or_if_another_node_recorded_the_segments() -> None:
     run = run_of([FIRST], [0])
     elsewhere = run_of([FIRST], [0], segments={"node": ["r"]})
     assert missed_rows(elsewhere, directions_with_data(run), Drawn(set())) is None

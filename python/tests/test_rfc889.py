@@ -208,7 +208,7 @@ def test_a_claim_is_not_reproduced_if_neither_its_number_nor_its_shape_holds(own
         read_paper("rfc889", own.parent)
 
 
-def test_a_comparison_of_several_numbers_must_hold_for_each() -> None:
+def test_a_comparison_of_several_numbers_must_hold_for_each_number() -> None:
     assert comparison("above")([1.0, 2.0], 0.0, 0)
     assert not comparison("above")([1.0, -2.0], 0.0, 0)
     assert comparison("within")([95.0], [100.0], 0.05)
@@ -309,7 +309,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_over_a_multiplexer_a_timer_by_length_is_worse_only_because_it_is_shorter() -> None:
+def test_a_timer_by_length_is_worse_over_a_multiplexer_only_because_it_is_shorter() -> None:
     """Waits at a statistical multiplexer do not depend on the length of packets.
 
     VALIDATION.md has figures of ten seeds.

@@ -593,7 +593,7 @@ def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_octets_not_seen_before_are_counted_once_whatever_the_order_of_segments(seed: int) -> None:
+def test_octets_are_counted_as_new_only_once_in_any_order_of_segments(seed: int) -> None:
     chance = np.random.default_rng(seed)
     seq = chance.integers(0, 60, 40)
     length = chance.integers(1, 12, 40)

@@ -403,7 +403,7 @@ def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: C
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 
 
-def test_a_run_a_table_and_a_scenario_each_have_a_short_text_form(start_run: ns.Run) -> None:
+def test_runs_and_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> None:
     assert len(str(start_run).splitlines()) == 4
     assert "1 flows" not in str(start_run)
     assert repr(start_run).startswith("<Run 'RFC 2416: four packets")

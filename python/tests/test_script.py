@@ -202,7 +202,7 @@ def test_the_last_line_counts_the_outcomes_of_several_scripts(
     assert "scripts:" not in netspurt("script", "right.pkt").stdout
 
 
-def test_a_script_that_uses_an_option_which_is_not_supported_counts_as_refused(
+def test_a_script_with_an_option_that_is_not_supported_counts_as_refused(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "clamp.pkt").write_text(

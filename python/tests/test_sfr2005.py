@@ -104,7 +104,7 @@ def web(seed: int, **tcp: object) -> ns.Run:
     return ns.load(WEB).replace({**kept, **values}).run()
 
 
-def test_with_sfr_off_each_connection_equals_that_of_the_base_sender() -> None:
+def test_each_connection_equals_that_of_the_base_sender_if_sfr_is_off() -> None:
     base, off, on = (
         web(3, **tcp).table("connections") for tcp in ({}, {"sfr": "off"}, {"sfr": SFR})
     )

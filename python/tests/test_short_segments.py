@@ -45,7 +45,7 @@ def one_at_a_time(
     return made_up(sorted(packets))
 
 
-def test_short_segments_that_wait_for_acks_are_explained_by_nagles_algorithm(
+def test_nagles_algorithm_explains_short_segments_that_wait_for_acks(
     tmp_path: Path, netspurt: Command
 ) -> None:
     file = tmp_path / "short.pcap"

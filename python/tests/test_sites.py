@@ -296,7 +296,7 @@ def test_an_outlier_site_can_be_left_out_of_the_ratios_to_the_handshake() -> Non
         connections.without(["site99"])
 
 
-def test_ratios_that_equal_a_bound_count_as_within_the_bounds() -> None:
+def test_a_ratio_that_equals_a_bound_counts_as_within_the_bounds() -> None:
     connections = Connections.of(
         ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
     )
@@ -374,7 +374,7 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 
-def test_a_capture_is_read_up_to_its_cut_with_a_warning(
+def test_a_cut_capture_is_read_up_to_its_cut_and_a_warning_is_printed(
     netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     content = (pages_folder / "client.pcapng").read_bytes()

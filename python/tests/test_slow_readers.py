@@ -67,7 +67,7 @@ def test_a_slow_reader_is_named_in_place_of_a_full_link(
 
 
 @pytest.mark.parametrize("pace", PACES)
-def test_in_a_capture_beside_the_receiver_a_slow_reader_is_named_and_no_full_link(
+def test_a_slow_reader_is_named_beside_the_receiver_but_a_full_link_is_not_named(
     tmp_path: Path, netspurt: Command, pace: str
 ) -> None:
     file = reading(tmp_path, pace, beside=1)

@@ -364,7 +364,7 @@ def test_a_perfect_rhythm_has_strength_one() -> None:
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None
     assert mixed.period_s == pytest.approx(0.5, rel=1e-3), (
-        "the period must be one half, because all events fall on halves"
+        "the period must be 0.5 s, because all events fall on multiples of 0.5 s"
     )
 
 
@@ -395,7 +395,7 @@ def test_a_recording_is_busy_only_if_its_delay_exceeds_the_bound() -> None:
         ([math.nan, math.nan, math.nan], [2.0, 2.0, 2.0], None),
     ],
 )
-def test_a_timer_has_adapted_after_its_last_too_short_value(
+def test_a_timer_has_adapted_when_it_is_no_longer_too_short(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
     changes = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])

@@ -222,7 +222,9 @@ def test_the_interval_of_medians_must_be_above_zero(every: float) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_two_bounds_limit_the_number_of_tried_levels(most: int) -> None:
+def test_at_most_the_given_number_of_levels_is_tried_and_at_most_a_third_of_the_number_of_values(
+    most: int,
+) -> None:
     values = [10.0, 10.1, 10.2, 50.0, 50.5, 51.0]
     found = find_levels(values, most=most)
     assert len(found.bic) <= min(most, len(values) // 3)

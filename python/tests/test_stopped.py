@@ -80,14 +80,16 @@ def bursts(
         (None, True, "So most likely the send buffer at 10.0.0.1 was full"),
     ],
 )
-def test_bursts_that_leave_the_link_idle_do_not_fill_it(
+def test_bursts_do_not_fill_a_link_if_they_leave_it_idle(
     tmp_path: Path, netspurt: Command, every_s: float | None, for_buffer: bool, words: str
 ) -> None:
     file = tmp_path / "bursts.pcap"
     file.write_bytes(bursts(120, every_s=every_s, refill=4))
     tables = explain(file).tables
     (steady,) = tables["steady"].each()
-    assert steady["rtt_ns_mean"] > 1.25 * steady["rtt_ns_low"], "round trips are longer in a burst"
+    assert steady["rtt_ns_mean"] > 1.25 * steady["rtt_ns_low"], (
+        "the bursts must make the round trips longer"
+    )
     assert full_links(tables) == []
     (stopped,) = all_stopped(tables)
     assert stopped.for_buffer == for_buffer
@@ -163,7 +165,7 @@ def test_long_round_trips_at_a_changing_rate_are_named(tmp_path: Path, netspurt:
         assert "So data or ACKs waited in a queue for most of a round trip" in output
 
 
-def test_bursts_that_never_leave_the_link_idle_fill_it(tmp_path: Path) -> None:
+def test_bursts_fill_a_link_if_they_never_leave_it_idle(tmp_path: Path) -> None:
     file = tmp_path / "bursts.pcap"
     file.write_bytes(bursts(120, every_s=BURST * STEP_S - 1e-4))
     assert len(full_links(explain(file).tables)) == 1

@@ -130,7 +130,7 @@ def test_the_two_sizes_with_the_widest_ranges_are_named_before_the_other_sizes()
     assert measure("order_by_spread")(bench, contact="A").value == "20, 40 > 10, 30"
 
 
-def test_the_lowest_value_of_the_named_contacts_is_compared_with_the_highest_other_value() -> None:
+def test_the_lowest_named_contact_is_compared_with_the_highest_contact_that_is_not_named() -> None:
     contacts = {"A": varied(0.8, 0.9), "B": varied(0.6, 0.6), "C": varied(0.2, 0.3)}
     swings = {"A": 9.0, "B": 6.0, "C": 4.0}
     kinds = {name: SimpleNamespace(variability="only", name=name) for name in contacts}
@@ -154,7 +154,7 @@ def test_the_lowest_value_of_the_named_contacts_is_compared_with_the_highest_oth
         ({"size": np.array([20, 20]), "delivered": np.array([20, 20])}, None),
     ],
 )
-def test_a_size_is_returned_only_if_it_has_transfers_and_all_of_these_are_complete(
+def test_a_size_is_returned_only_if_it_has_transfers_and_all_its_transfers_are_complete(
     columns: dict[str, Any], size: int | None
 ) -> None:
     whole = transfers({(10, FINE): [1.0, 1.0]})

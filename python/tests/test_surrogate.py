@@ -50,7 +50,7 @@ def test_the_recordings_of_a_printed_row_have_its_mean_its_spread_and_its_losses
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_a_replay_adds_up_its_times_like_a_printed_row(surrogates: PaperSurrogates) -> None:
+def test_a_replay_adds_up_its_times_as_a_printed_row_does(surrogates: PaperSurrogates) -> None:
     row = surrogates.rows["FACC"]
     sums = sums_of(surrogates.made("FACC", surrogates.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["spurious_ns"]
@@ -64,7 +64,7 @@ def test_every_host_of_the_tables_is_catalogued(surrogates: PaperSurrogates) -> 
     assert {row.run.host for row in surrogates.rows.values()} <= set(known)
     assert known["OFF3"] == "OFFICE3"
     ours = [row.source for row in surrogates.rows.values() if row.account.name == "UCL"]
-    assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
+    assert sorted(ours) == ["DCN1", "NTA"], "the host UCL must have rows from two places"
 
 
 def test_invented_glitches_are_found_in_a_surrogate() -> None:

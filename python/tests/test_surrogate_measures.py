@@ -224,7 +224,7 @@ def test_the_best_weights_are_compared_with_the_best_single_weight(
     assert result.table[1][-1] == behind
 
 
-def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
+def test_recordings_in_which_a_higher_factor_breaks_the_tradeoff_are_counted(
     tmp_path: Path,
 ) -> None:
     """With a higher factor, a timer should retransmit less often spuriously, and wait longer.
@@ -247,7 +247,7 @@ def test_recordings_that_break_the_tradeoff_of_a_higher_factor_are_counted(
     ("slope_one", "slope_two", "change"),
     [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
 )
-def test_all_variants_must_agree_on_how_the_weight_f2_lengthens_waits(
+def test_the_effect_of_the_weight_f2_on_waits_is_returned_only_if_all_variants_agree(
     tmp_path: Path, slope_one: float, slope_two: float, change: str | None
 ) -> None:
     def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:

@@ -74,7 +74,7 @@ def test_an_interval_of_few_runs_covers_the_mean_as_often_as_it_claims(runs: int
     assert held >= 180
 
 
-def test_intervals_of_very_many_runs_reach_1_96_standard_errors() -> None:
+def test_the_interval_of_very_many_runs_reaches_about_two_standard_errors() -> None:
     draws = np.random.default_rng(1).exponential(size=50_001)
     cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
     (row,) = summarise(cases, "timeouts", [], {})
@@ -339,7 +339,9 @@ def test_a_small_group_without_events_is_rarely_called_better() -> None:
     assert told <= 15
 
 
-def test_squared_half_widths_of_unpaired_groups_add_up_even_without_events() -> None:
+def test_squared_half_widths_of_unpaired_groups_add_up_in_a_difference_even_without_events() -> (
+    None
+):
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     none, some = np.zeros(20), np.tile([0, 0, 0, 1], 5)
     cases = of_sizes(none, some)

@@ -279,7 +279,7 @@ def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Pat
     assert open_sweep(folder).tally().done == 12
 
 
-def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_removed(
+def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_it_is_removed(
     netspurt: Command, folder: Path, cases: Cases
 ) -> None:
     chunk = folder / "cases" / "000000005.parquet"

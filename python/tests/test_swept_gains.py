@@ -223,5 +223,5 @@ def test_a_value_is_printed_with_its_interval(unit: str, places: int, text: str)
     assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 
-def test_the_end_of_an_interval_that_rounds_to_zero_has_no_sign() -> None:
+def test_an_end_of_an_interval_has_no_sign_if_it_rounds_to_zero() -> None:
     assert interval_text(Interval(-0.01, -0.04, 0.02, 0.95, 1), "%", 1) == "0.0 % (0.0 .. 0.0)"

@@ -28,7 +28,7 @@ def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("place", ["a", "m"])
-def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
+def test_a_second_syn_ack_waited_for_no_timer_if_it_answers_a_repeated_syn(
     lost_syn_ack: Path, place: str
 ) -> None:
     """The timer of the SYN-ACK fires 20 ms before the repeated SYN arrives at the server.

@@ -137,9 +137,11 @@ def test_text_is_aligned_left_and_numbers_right(two: ns.Run) -> None:
         end = at + len(name)
         for line in lines:
             if name == "link":
-                assert line[at] != " ", "texts must begin below their heading"
+                assert line[at] != " ", "each text must begin where its heading begins"
             else:
-                assert line[:end].rstrip() == line[:end], "numbers must end below their heading"
+                assert line[:end].rstrip() == line[:end], (
+                    "each number must end where its heading ends"
+                )
 
 
 def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
@@ -216,7 +218,7 @@ def test_rows_can_be_selected_by_booleans_and_numbers(two: ns.Run) -> None:
     assert set(two.cwnd.where(t_ns=first)["t_ns"].tolist()) == {first}
 
 
-def test_seconds_are_nanoseconds_over_a_billion_and_nan_if_missing(two: ns.Run) -> None:
+def test_seconds_are_nanoseconds_divided_by_a_billion_and_nan_if_missing(two: ns.Run) -> None:
     finished: Any = two.flows["finished_ns"]
     seconds = two.flows.seconds("finished_ns")
     assert np.isnan(seconds).tolist() == np.ma.getmaskarray(finished).tolist()
@@ -251,7 +253,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_the_options_from_and_to_count_from_the_captures_first_packet(
+def test_times_after_the_options_from_and_to_count_from_the_first_packet_of_the_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)

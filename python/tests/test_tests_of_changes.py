@@ -46,7 +46,7 @@ def test_a_series_without_different_values_has_no_change(method: str, values: li
 
 
 @pytest.mark.parametrize(("count", "changes"), [(5, 0), (6, 1)])
-def test_fewer_than_six_values_are_not_found_as_a_level(count: int, changes: int) -> None:
+def test_a_level_of_fewer_than_six_values_is_not_found(count: int, changes: int) -> None:
     found = find_changes([1.0] * 30 + [9.0] * count, alpha=0.5)
     assert sum(one.at == 30 for one in found) == changes
 

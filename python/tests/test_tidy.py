@@ -383,5 +383,5 @@ def test_the_crate_named_half_does_not_depend_on_zerocopy() -> None:
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")
     assert "zerocopy" not in half["dependencies"], (
-        "half must not depend on zerocopy: run `cargo update -p half --precise 2.4.1`"
+        "the crate half must not depend on zerocopy: run `cargo update -p half --precise 2.4.1`"
     )

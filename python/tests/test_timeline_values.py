@@ -141,7 +141,7 @@ def test_instants_are_exact_in_every_unit(
         ("delay = '5 bit/s'\n", "'5 bit/s' is not a delay"),
         ("rate = { timeline = [['1 B', '1 Mbit/s']] }\n", "'1 B' is not an instant"),
         ("loss = { probability = 'x' }\n", "this value is not possible for a link (could not"),
-        ('order = "fifo"\n["spee\\u0064"]\n', "'speed' is not a key of such a file\n   --> "),
+        ('order = "fifo"\n["spee\\u0064"]\n', "'speed' is not a key of a timeline\n   --> "),
     ],
 )
 def test_a_mistake_in_a_file_is_refused_with_the_fix(tmp_path: Path, text: str, says: str) -> None:
@@ -371,7 +371,7 @@ def test_round_trips_are_divided_by_the_clocks_of_both_ends_or_into_halves(
     assert says is None or says in found.notes[0]
 
 
-def test_one_way_delays_have_no_reverse_direction_and_smoothed_delays_are_refused(
+def test_delays_of_one_direction_have_no_reverse_and_smoothed_delays_are_refused(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "one.csv"

@@ -45,7 +45,9 @@ def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns
     return ns.Scenario.parse(text, folder=folder).run()
 
 
-def test_probes_over_a_link_made_from_a_recording_see_its_delays(tmp_path: Path) -> None:
+def test_a_link_made_from_a_recording_gives_probes_the_delays_of_the_recording(
+    tmp_path: Path,
+) -> None:
     rng = np.random.default_rng(7)
     recorded = np.round(rng.uniform(0.02, 0.3, 60), 6)
     # Each echo probe leaves 0.5 s after the answer to the probe before it. The recording gets the
@@ -367,7 +369,7 @@ rtt min/avg/max/mdev = 40.000/41.000/42.000/1.000 ms
 """
 
 
-def test_a_timeline_of_a_log_notes_which_times_were_computed(
+def test_a_note_says_that_times_of_sending_were_computed_for_the_timeline_of_a_log(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "log.txt").write_text(LOG)

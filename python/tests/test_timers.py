@@ -148,7 +148,7 @@ def test_linux_fires_a_timer_at_most_two_wheel_steps_late() -> None:
     )
 
 
-def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
+def test_lost_probes_and_probes_with_spurious_timeouts_have_percentiles_of_their_own() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
     algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
@@ -373,7 +373,7 @@ CSV = "seq,sent_s,rtt_s\n" + "".join(
 )
 
 
-def test_the_command_prints_a_line_of_rfc_889_s_table_with_truncated_numbers(
+def test_the_command_prints_a_row_of_the_table_in_rfc_889_with_truncated_numbers(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
@@ -386,7 +386,7 @@ def test_the_command_prints_a_line_of_rfc_889_s_table_with_truncated_numbers(
     assert " ".join(scale).startswith("one-way delays and timers, as recorded; lost s: the waits")
 
 
-def test_a_note_says_that_rfc_889_s_table_has_halved_round_trips(
+def test_a_note_says_that_the_table_in_rfc_889_has_halved_round_trips(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)

@@ -64,7 +64,7 @@ def test_an_outage_at_the_end_stays_in_the_trace(netspurt: Command) -> None:
     assert Path("c.up").read_text().split()[-2:] == ["10000", "11000"]
 
 
-def test_several_opportunities_may_be_in_a_millisecond() -> None:
+def test_a_millisecond_may_have_several_opportunities() -> None:
     assert mahimahi(Way(rate=[(0, 36_000_000)]), 2 * MS) == [1, 1, 1, 2, 2, 2]
 
 
@@ -141,7 +141,7 @@ spy = ["receiver"]
 """
 
 
-def test_a_link_delivers_about_equally_much_with_a_rate_and_with_the_trace_of_this_rate(
+def test_a_rate_and_the_trace_of_this_rate_make_a_link_deliver_about_equally_much(
     tmp_path: Path,
 ) -> None:
     by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
@@ -165,7 +165,7 @@ def test_a_link_delivers_about_equally_much_with_a_rate_and_with_the_trace_of_th
     assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_packets_after_the_first_fill_opportunities_and_times_count_from_the_first() -> None:
+def test_the_first_packet_fills_no_opportunity_and_times_count_from_this_packet() -> None:
     made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
     assert isinstance(made, Timeline)
     assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]

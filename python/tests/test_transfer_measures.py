@@ -113,7 +113,7 @@ def test_a_duplicate_ack_is_found_by_its_number(
     assert value("dupack", {"r": transfer(SIMPLE)}, **words) == at
 
 
-def test_the_first_covering_ack_and_the_first_retransmission_are_found() -> None:
+def test_the_first_ack_that_covers_a_packet_and_the_first_retransmission_are_found() -> None:
     assert ack_times(transfer(SIMPLE)).tolist() == [1.5, 2.5, 6, 6, 6]
     assert ack_times(transfer(SIMPLE[:2])).tolist() == []
     assert first_retransmission(transfer(SIMPLE)) == 4

@@ -83,7 +83,7 @@ def test_a_label_has_the_values_of_its_row_and_of_its_packet() -> None:
 
 
 @pytest.mark.parametrize(("way", "side"), [("out", "sender"), ("in", "receiver")])
-def test_leaving_packets_count_as_seen_at_the_sender_and_arriving_packets_at_the_receiver(
+def test_a_packet_that_leaves_is_seen_at_its_sender_and_one_that_arrives_at_its_receiver(
     way: str, side: str
 ) -> None:
     assert [label.side for label in labels_of(repeated(1, way=way))] == [side]

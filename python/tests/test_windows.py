@@ -28,7 +28,7 @@ from transfer import SCENARIO, announced, filed  # noqa: E402
 SHARE = 0.03
 
 
-def test_the_window_begins_grows_and_ends_like_the_window_of_the_kernel() -> None:
+def test_the_window_begins_and_grows_and_ends_like_the_window_of_the_kernel() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     assert len(model) == pytest.approx(len(kernel), rel=0.02)
     assert [row[1:] for row in model[:5]] == [row[1:] for row in kernel[:5]]
@@ -81,7 +81,7 @@ def test_the_kernel_merges_segments_by_the_rules_of_receive_offload() -> None:
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
-def test_with_receive_offload_a_fast_transfer_has_about_as_few_acks_as_in_the_kernel() -> None:
+def test_a_fast_transfer_with_receive_offload_has_about_as_few_acks_as_in_the_kernel() -> None:
     kernel = [acks for gro, acks, _ in offloaded() if gro]
     base = Scenario.parse(FAST)
     plain, merged = (

@@ -1,4 +1,4 @@
-"""Tests times, lists, prices and settings in texts of advice, and times of day of recordings.
+"""Tests parts of the texts of advice: times, lists, prices, settings, costs, and times of day.
 
 The price is the waiting time that counts for one spurious retransmission.
 """
@@ -154,7 +154,7 @@ def test_each_sentence_on_rto_min_is_printed_only_in_its_range(
         (["capture (ICMP)"], "Echoes are answered immediately, but receivers delay"),
     ],
 )
-def test_the_condition_of_an_rto_min_depends_on_what_answered_the_probes(
+def test_the_words_on_receivers_that_delay_acks_depend_on_what_answered_the_probes(
     formats: list[str], words: str
 ) -> None:
     told = " ".join(linux_commands(0.05, formats))
@@ -197,7 +197,7 @@ def test_a_prudent_cost_uses_the_upper_limit_of_late_answers() -> None:
     assert low == 0.0
 
 
-def test_the_differences_of_two_scenarios_have_each_differing_key_except_the_title() -> None:
+def test_the_differences_of_two_scenarios_are_all_keys_that_differ_except_the_title() -> None:
     first = "title = 'a'\nstop = '1 s'\n[links.modem]\nqueue = 5\nrate = '1 Mbit/s'"
     second = "title = 'b'\nseed = 2\n[links.modem]\nqueue = 6\nrate = '1 Mbit/s'\n[links.fast]"
     assert differences(first, second) == [

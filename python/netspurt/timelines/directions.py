@@ -107,6 +107,6 @@ def split(recording: Delays) -> Directions:
         return Directions(rtt / 2, rtt / 2, lost_direction, False, _HALVES, [note])
     note = (
         f"the clocks of both ends differ by about {1e3 * abs(shift):.3g} ms: the file assumes that "
-        "the minimum delays of both directions are equal, but those of the path may differ"
+        "the minimum delays of both directions are equal, but on the path they may differ"
     )
     return Directions(forward + shift, reverse - shift, lost_direction, True, _MEASURED, [note])

@@ -61,7 +61,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     numbered = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1)
     lines = [FileLine(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
-        fix = "give a table that begins with names such as t_s,delay_ms, or a trace"
+        fix = "give a trace, or a table that begins with names such as t_s,delay_ms"
         raise TimelineError("the file is empty", fix, name)
     chosen = format_ or _format_of(lines[0].text)
     if chosen == "toml":
@@ -105,7 +105,7 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     if forward.between != reverse.between:
         raise ValueError(
             f"{forward.name} has `between` = {forward.between!r}, and {reverse.name} has "
-            f"{reverse.between!r}, but a link has one value for both: give both files the same one"
+            f"{reverse.between!r}, but a link has one such value: give both files the same value"
         )
     name = f"{forward.name}, and in reverse {reverse.name}"
     notes = [f"{timeline.name}: {note}" for timeline in timelines for note in timeline.notes]

@@ -46,7 +46,7 @@ def read_followed(text: str, name: str) -> Timeline:
         raise TimelineError("the file has no keys", _FIX, name)
     for key, value in content.items():
         if key not in _KEYS:
-            raise _at(text, name, key, f"{key[:40]!r} is not a key of such a file", _FIX)
+            raise _at(text, name, key, f"{key[:40]!r} is not a key of a timeline", _FIX)
         try:
             _timeline({key: value}, name)
         except _VALUE_ERRORS as error:

@@ -11,8 +11,8 @@ from netspurt.timelines.error import TimelineError
 #: The names of columns of instants, and the length of their units in nanoseconds.
 INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
 
-#: For each name of a column of values: the kind of value, and the factor to nanoseconds, to bits
-#: per second or to a probability. The delay of a direction is half of a round trip.
+#: For each name of a column of values: the kind of its values, and the factor that turns them into
+#: nanoseconds, bits per second or probabilities. The delay of a direction is half of a round trip.
 _VALUES: dict[str, tuple[str, float]] = {
     "delay_s": ("delay", 1e9),
     "delay_ms": ("delay", 1e6),
@@ -177,8 +177,8 @@ def _check(line: FileLine, columns: Sequence[Column]) -> None:
 def _name_fix(name: str, line: FileLine) -> str:
     """Return the fix for an unknown name.
 
-    The fix is to separate the cells by commas, to use the most similar name, or to use one of all
-    known names.
+    The fix is to separate the cells by commas, to use the most similar name, or to use one of the
+    known names, which the fix lists.
     """
     for separator, separators in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:
@@ -190,7 +190,7 @@ def _name_fix(name: str, line: FileLine) -> str:
     if similar:
         return f"did you mean {similar}?"
     names = ", ".join([*INSTANTS, *_VALUES])
-    return f"use {names}; the ending _forward or _reverse stands for one direction"
+    return f"use one of {names}; the ending _forward or _reverse stands for one direction"
 
 
 def _is_number(text: str) -> bool:

@@ -12,7 +12,7 @@ from netspurt.timelines.timeline import Outage, Timeline, Way
 #: The maximum instant [ns], about 31.7 years.
 INSTANT_MAX_NS = 10**18
 
-#: If the first instant is a year or more [ns], the instants are dates.
+#: If the first instant is at least a year [ns], the instants count as dates.
 _YEAR_NS = 31_536_000 * 10**9
 
 #: The maximum delay, a week [ns].

@@ -97,10 +97,10 @@ def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:
 
 
 def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
-    """Return the opportunities that delivered packets used, as a timeline from the first packet on.
+    """Return a timeline of the opportunities at which a link delivered the given packets.
 
-    An opportunity is the instant at which another 1500 octets have passed. A link that waited for
-    packets had more opportunities than the packets show.
+    The timeline begins at the first packet. An opportunity is the instant at which another 1500
+    octets have passed. If the link waited for packets, it had more opportunities than they show.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Case:
     stack
         The TCP's name.
     values
-        The TCP's settings: the path of each key in the scenario, with dots, and its value.
+        The TCP's settings: the full name of each key in the scenario, with dots, and its value.
     live
         True if the TCP is the kernel's.
     offload

@@ -229,7 +229,7 @@ def _of_packet(ends: dict[str, str], direction: str) -> tuple[str, str]:
 
 
 class _Octets:
-    """The octets of one direction that have been in the capture so far."""
+    """The octets of one direction that the capture has had so far."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[int, int]] = []

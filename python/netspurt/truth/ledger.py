@@ -25,7 +25,7 @@ class Sum:
     what
         The name of the kernel's counter.
     labels, kernel
-        The two counts.
+        The number of labels, and the kernel's count.
     agrees
         True if the counts are equal. A listening end may repeat some SYN-ACKs without a timeout. So
         its counter of timeouts may be lower, by at most the number of its repeated SYN-ACKs.
@@ -76,7 +76,7 @@ def sums(run: Run) -> list[Sum]:
             by_direction[flow, direction][cause] += 1
     compared = []
     for end in run.live.ends:
-        # The connections of programs have the flow's name with a number.
+        # The name of a program's connection is the name of the flow, a dot and a number.
         of_end = sum(
             (
                 causes
@@ -90,8 +90,8 @@ def sums(run: Run) -> list[Sum]:
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
-            # A listening end repeats a SYN-ACK for two reasons. After a timeout, the kernel counts
-            # the repetition. If it answers a repeated SYN, the kernel does not count it.
+            # A listening end repeats a SYN-ACK after a timeout, or to answer a repeated SYN. The
+            # counter of timeouts counts only the repetitions after a timeout.
             minimum = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
             agrees = minimum <= kernel <= labels
             compared.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))

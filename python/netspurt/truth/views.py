@@ -1,6 +1,6 @@
-"""Views: captures that keep all packets at a node, and captures that keep less of the packets.
+"""Views: the whole capture of a node's packets, and captures that lack packets or octets.
 
-A capture that keeps less is made from the whole capture, so the missing packets are known.
+An incomplete capture is made from the whole capture, so it is known what the capture lacks.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CaptureView:
         return np.flatnonzero(~missed).tolist()
 
 
-#: The whole capture, and the captures that keep less.
+#: The whole capture, and the incomplete captures.
 WHOLE = CaptureView()
 LOSSY = CaptureView("lossy", lost=0.02)
 GAPS = CaptureView("gaps", lost=0.05, burst=10)
