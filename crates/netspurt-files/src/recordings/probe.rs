@@ -82,7 +82,8 @@ pub(super) fn parse(
     }
     let Some(mut run) = run else { return Ok(()) };
     if let Some(line) = cut {
-        run.end = Some(format!("cut off in the middle of line {line}; the lines before it were read"));
+        run.end =
+            Some(format!("cut off in the middle of line {line}; the lines before it were read"));
     }
     run.finish(name, hints, reading)
 }
