@@ -203,8 +203,8 @@ pub struct ProgramsReport {
     /// The shell command at the other end.
     pub server: Option<String>,
     /// The exit status of the program. If a signal ended the program, the status is 128 plus the
-    /// signal's number. If the run was over first, the status is 124. If the program never ran, the
-    /// status is 125 to 127.
+    /// signal's number. If the run was over before the program had ended, the status is 124. If the
+    /// program never ran, the status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
