@@ -83,9 +83,9 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
-	@# A new pip needs half the time of the pip that comes with Python to install the packages. The pip of
-	@# $(PYTHON) installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` installs
-	@# the pip that comes with Python.
+	@# A new pip installs the packages in half the time of the pip that comes with Python. The pip of $(PYTHON)
+	@# installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` installs the pip that
+	@# comes with Python.
 	$(PYTHON) -m venv --without-pip .venv
 	@$(PYTHON) -m pip --quiet --disable-pip-version-check --python $@ install --no-compile pip 2>/dev/null || \
 	  $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
