@@ -10,10 +10,10 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# FILES are the sources of the extension. Each of the other four names stands for an empty file. The time of
-# this file says when a step was last done. USE: `make setup` installed the command. DEPS: the Python packages
-# that tests need were installed. TEST: the extension for tests was built. DOCS: the packages that Sphinx
-# needs were installed.
+# FILES are the sources of the extension. Each of the other four names stands for an empty file. The
+# modification time of this file says when a step was last done. The step of USE is that `make setup` installs
+# the command. DEPS: the Python packages that tests need are installed. TEST: the extension for tests is built.
+# DOCS: the packages that Sphinx needs are installed.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 DEPS   := .venv/.dependencies
