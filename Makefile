@@ -10,10 +10,10 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# FILES are the sources of the extension. Each of the other four names stands for an empty file. The time of
-# this file says when a step was last done. USE: `make setup` installed the command. DEPS: the Python packages
-# that tests need were installed. TEST: the extension for tests was built. DOCS: the packages that Sphinx
-# needs were installed.
+# FILES are the sources of the extension. Each of the other four names stands for an empty file. The
+# modification time of this file says when a step was last done. The step of USE is that `make setup` installs
+# the command. DEPS: the Python packages that tests need are installed. TEST: the extension for tests is built.
+# DOCS: the packages that Sphinx needs are installed.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 DEPS   := .venv/.dependencies
@@ -83,9 +83,9 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'netspurt needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
-	@# A new pip needs half the time of the pip that comes with Python to install the packages. The pip of
-	@# $(PYTHON) installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` installs
-	@# the pip that comes with Python.
+	@# A new pip installs the packages in half the time of the pip that comes with Python. The pip of $(PYTHON)
+	@# installs this new pip in a third of the time that `venv` needs. If it cannot, `venv` installs the pip that
+	@# comes with Python.
 	$(PYTHON) -m venv --without-pip .venv
 	@$(PYTHON) -m pip --quiet --disable-pip-version-check --python $@ install --no-compile pip 2>/dev/null || \
 	  $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }

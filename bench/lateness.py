@@ -117,11 +117,11 @@ def main() -> None:
 
 def report(results: dict[str, list[dict[str, Any]]]) -> None:
     """Print quantiles of the lateness: the median, minimum and maximum of each over all rounds."""
-    print("| | deliveries a run | p50 us | p99 us | p99.9 us | max us |")
+    print("| | deliveries in a run | p50 us | p99 us | p99.9 us | max us |")
     print("|---|---|---|---|---|---|")
     for variant, runs in results.items():
         if variant.startswith("SCHED") and not all(live["real_time"] for live in runs):
-            print(f"| {variant} | not allowed here | | | | |")
+            print(f"| {variant} | real-time priority is not allowed here | | | | |")
             continue
         deliveries = statistics.median(live["lateness"]["deliveries"] for live in runs)
         cells = []

@@ -112,7 +112,7 @@ def threads(rounds: int, cases: int, segments: int) -> None:
     case_ms = 1e3 * bare / cases
     print(f"{cases} cases of {case_ms:.2f} ms, {rounds} rounds, median (minimum to maximum)")
     print_ratio("speed-up from 1 to 2 threads", speed_up)
-    print_ratio("share of two threads' time spent in cases", share)
+    print_ratio("share of two threads' time that is spent in cases", share)
     print_ratio("additional CPU time, as a share of the cases' CPU time", added)
 
 

@@ -47,8 +47,8 @@ SFR = {"shim": '["off", "sfr:factor=3,cutout=80kB"]'}
 ROWS = {
     "no-loss": ("Reno without options, no loss", {**OLD, "loss": "none"}),
     "reno": ("Reno, no SACK, RACK or TLP", OLD),
-    "reno-42ms": ("the same as Reno, minimum RTO 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
-    "reno-sfr": ("the same as Reno, and SFR x3", {**OLD, **SFR}),
+    "reno-42ms": ("Reno as above, minimum RTO 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
+    "reno-sfr": ("Reno as above, and SFR x3", {**OLD, **SFR}),
     "linux": ("Linux's defaults", {}),
     "linux-sfr": ("Linux's defaults, and SFR x3", SFR),
 }

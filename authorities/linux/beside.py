@@ -187,7 +187,7 @@ def main() -> None:
     near = sum(compared.rto_off_ms <= JIFFY_MS for compared in rows)
     print(
         f"{len(rows)} cases: {equal} with equal numbers of retransmissions by cause, "
-        f"{near} with the timer within a jiffy"
+        f"{near} in which the two timers differ by at most a jiffy"
     )
 
 

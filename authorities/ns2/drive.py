@@ -79,7 +79,7 @@ def run(case: dict[str, object]) -> list[Row]:
 
 
 def trace(case: dict[str, object]) -> str:
-    """Return ns-2's own trace of the packets at every link in `case`."""
+    """Run `case` in ns-2, and return ns-2's own trace of the packets at every link."""
     return _traces({**CASE, **case})[0]
 
 

@@ -242,9 +242,9 @@ def test_a_killed_probe_keeps_every_echo_probe_that_it_printed(who: str, tmp_pat
     assert recording.order == "sequence"
     # After its command was killed, the worker may still write that it was interrupted.
     killed = "the last line is missing: the run was killed, or it is not over yet"
-    ends = {killed, "interrupted before its end"}
+    ends = {killed, "the run was interrupted before its end"}
     assert set(recording.notes) <= ends
-    assert who == "the command" or "interrupted before its end" not in recording.notes
+    assert who == "the command" or "the run was interrupted before its end" not in recording.notes
     size = (tmp_path / "killed.jsonl").stat().st_size
     time.sleep(0.1)
     assert size == (tmp_path / "killed.jsonl").stat().st_size, (
@@ -286,7 +286,7 @@ def test_after_an_interrupt_a_summary_of_the_finished_probes_is_printed(tmp_path
     assert "interrupted" in last_lines
     assert "rfc6298" in last_lines
     (recording,) = ns.read_delays(tmp_path / "cut.jsonl")
-    assert recording.notes == ["interrupted before its end"]
+    assert recording.notes == ["the run was interrupted before its end"]
     assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == recording.sent
 
 

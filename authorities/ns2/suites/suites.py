@@ -2,8 +2,9 @@
 
 Each row of the stored answers is an event of a flow. There are four kinds of events beside the
 sender. `send` and `retransmission` mean that a packet enters its first queue. `ack` and `dupack`
-have the highest packet acknowledged. The events on any link are the `drop` of a data packet, and a
-`lost-ack`. Packets have ns-2's numbers, which count from 0 and include the SYN.
+have the highest packet acknowledged. There are two kinds of events on links: the `drop`
+of a data packet, and a `lost-ack`. Packets have ns-2's numbers, which count from 0 and include the
+SYN.
 """
 
 import csv

@@ -334,7 +334,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Processes a restart of sending with nothing outstanding, `idle` seconds after the last
+    /// Processes a restart of sending while nothing is outstanding, `idle` seconds after the last
     /// segment was sent.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, duration(idle)?);

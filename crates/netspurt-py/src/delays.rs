@@ -215,7 +215,7 @@ impl PyDelays {
     }
 }
 
-/// Reads the recordings in the octets of a file. Returns these recordings and the malformed lines.
+/// Reads the recordings of a file from its octets. Returns the recordings and the malformed lines.
 #[pyfunction]
 #[pyo3(signature = (name, content, *, format=None, interval_ns=None, columns=None))]
 pub fn read_delays(

@@ -29,8 +29,8 @@ pub(super) struct ControlWritten {
     pub(super) control_bytes: usize,
 }
 
-/// Writes control messages to the buffer that the message header `head` names. A call returned
-/// their content as the value `out`. If the buffer has no room for them, writes nothing and sets
+/// Writes the value `out`, which a call has returned, as control messages to the buffer that the
+/// message header `head` names. If the buffer has no room for them, writes nothing and sets
 /// `MSG_CTRUNC`.
 pub(super) fn put_control(
     machine: &DrillMachine,

@@ -52,7 +52,7 @@ fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
         SocketOption::NotSentLowWater => {
             Some(OptionValue::Number(number(0)?.cast_unsigned().into()))
         }
-        // The value of an IP option may have only one octet.
+        // The value of an IP option may be a single octet.
         _ if option.level() == "SOL_IP" && octets.len() < 4 => {
             Some(OptionValue::Number((*octets.first()?).into()))
         }

@@ -126,7 +126,7 @@ impl ClockSteps {
         if let Some((number, back_ns)) = self.first {
             let seconds = back_ns / SECOND.cast_signed();
             let times = match self.count {
-                1 => format!("once, before probe {number}, by {seconds} s; from there on"),
+                1 => format!("once, before probe {number}, by {seconds} s; after that"),
                 count => format!(
                     "{count} times, first before probe {number}, by {seconds} s; after each time"
                 ),

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_midnight_adds_a_day_but_subtracts_a_day_if_the_times_fall() {
+    fn each_midnight_adds_a_day_if_times_rise_and_subtracts_a_day_if_times_fall() {
         let pass = |times: &[i64]| {
             let mut midnights = Midnights::default();
             times.iter().map(|time| midnights.since(*time)).collect::<Vec<_>>()

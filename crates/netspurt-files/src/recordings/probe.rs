@@ -82,7 +82,8 @@ pub(super) fn parse(
     }
     let Some(mut run) = run else { return Ok(()) };
     if let Some(line) = cut {
-        run.end = Some(format!("cut off in the middle of line {line}: read up to there"));
+        run.end =
+            Some(format!("cut off in the middle of line {line}; the lines before it were read"));
     }
     run.finish(name, hints, reading)
 }
@@ -191,7 +192,7 @@ impl ProbeRun {
         let mut notes = Vec::new();
         match self.end.as_deref() {
             Some("complete" | "continued") => {}
-            Some("interrupted") => notes.push("interrupted before its end".to_owned()),
+            Some("interrupted") => notes.push("the run was interrupted before its end".to_owned()),
             Some(cut) => notes.push(cut.to_owned()),
             None => notes.push(
                 "the last line is missing: the run was killed, or it is not over yet".to_owned(),
@@ -202,7 +203,7 @@ impl ProbeRun {
                 notes.push(format!("{what}: {many}"));
             }
         };
-        count(self.by_user, "delays by the program's timestamps, not by the kernel's");
+        count(self.by_user, "delays measured by the program's timestamps, and not by the kernel's");
         count(self.earlier, "late answers to echo probes of an earlier part, left out");
         count(self.clock_steps, "steps of the machine's clock");
         for (why, many) in &self.failed {

@@ -51,7 +51,8 @@ pub(super) fn series(
         delays.probes.push(Probe::answered(number, Time::from_nanos(latest), srtt));
     }
     delays.notes.push(
-        "smoothed round-trip times of the kernel, which stay the same between updates; no samples"
+        "the delays are round-trip times that the kernel smoothed, not samples; they stay the same \
+         between updates"
             .into(),
     );
     if let Some(min_rtt) = reports.iter().filter_map(|report| report.min_rtt).min() {

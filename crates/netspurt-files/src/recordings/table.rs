@@ -1,5 +1,5 @@
-//! Reads tables. A table is a text whose cells are divided by commas, semicolons, tabs or blanks,
-//! or a list of rows that the reader of Parquet files passes.
+//! Reads tables. A table is a text or a list of rows. In a text, commas, semicolons, tabs or blanks
+//! divide the cells. The reader of Parquet files passes its rows as a list.
 
 use std::borrow::Cow;
 

@@ -239,7 +239,7 @@ fn labelled() -> Segment {
 }
 
 #[test]
-fn a_packet_is_written_with_its_congestion_mark_and_each_fragment_separately() {
+fn a_packet_is_written_with_its_congestion_mark_and_fragments_are_written_one_by_one() {
     let whole = labelled();
     let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();

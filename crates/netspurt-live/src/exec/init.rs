@@ -35,8 +35,8 @@ const NEVER_RAN: i32 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The exit status of the program. If a signal ended the program, the status is 128 plus the
-    /// signal's number. If the run ended before the program, the status is 124. If the program
-    /// never ran, the status is 125 to 127.
+    /// signal's number. If the run ended before the program had ended, the status is 124. If the
+    /// program never ran, the status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

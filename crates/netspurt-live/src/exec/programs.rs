@@ -14,7 +14,8 @@ use crate::sandbox::KernelHost;
 pub struct Programs {
     /// The program at the first end and its arguments.
     pub command: Vec<String>,
-    /// A shell command that is started at the second end, before the program at the first end.
+    /// A shell command that is started at the second end, before the program at the first end is
+    /// started.
     pub server: Option<String>,
 }
 

@@ -71,9 +71,9 @@ impl ProgramsWatch {
         self.diags.iter().all(Option::is_some)
     }
 
-    /// Converts a packet into segments, and appends the segments to the list `out`. The
-    /// argument `from` is the end whose host sent the packet. The argument `labels` gives each segment its id and, if the
-    /// segment is a retransmission, its cause.
+    /// Converts a packet into segments, and appends the segments to the list `out`. The argument
+    /// `from` is the end whose host sent the packet. The argument `labels` gives each segment its
+    /// id and, if the segment is a retransmission, its cause.
     pub fn label(
         &mut self,
         labels: &mut Labels,

@@ -82,7 +82,7 @@ impl ProbeSocket {
         // In the address of a raw socket, the port means the protocol.
         let port = if kind == ProbeKind::Udp { target.port() } else { 0 };
         let to = SocketAddr::new(target.ip(), port);
-        let way = format!("{}: no route", target.ip());
+        let way = format!("finding a route to {}", target.ip());
         connect(&fd, &to).map_err(|error| tried(way)(error.into()))?;
         let own = own_address(&fd).map_err(tried("reading the socket's own address"))?;
         // A datagram socket for ICMP uses an identifier that the kernel chooses.

@@ -376,7 +376,7 @@ fn the_probing_ends_if_the_watcher_has_ended() {
 }
 
 #[test]
-fn the_first_answer_to_an_unanswered_echo_probe_is_late_and_further_answers_are_duplicates() {
+fn after_a_probe_is_given_up_its_first_answer_is_late_and_further_answers_are_duplicates() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());

@@ -351,7 +351,7 @@ mod tests {
     use netspurt::ids::TransmissionId;
 
     #[test]
-    fn a_fin_that_a_shim_retransmits_is_no_segment_with_payload() {
+    fn a_fin_that_a_shim_retransmits_does_not_count_as_a_segment_with_payload() {
         let data = Retransmission {
             at: Time::ZERO,
             armed: Time::ZERO,

@@ -95,9 +95,10 @@ pub struct PacketCounts {
     /// be read if it is a complete IPv4 packet. A packet of any other end on the kernel's TCP can
     /// be read if it is a correct TCP segment.
     pub strange: u64,
-    /// The number of packets of the kernel's ends whose payload differs from what the application
-    /// wrote, plus the number of reads in which an application found octets that differ. Packets of
-    /// programs and populations are not checked.
+    /// The sum of two numbers. The first number counts the packets of the kernel's ends whose
+    /// payload differs from what the application wrote. The second number counts the reads in which
+    /// an application found octets that differ. Packets of programs and populations are not
+    /// checked.
     pub damaged: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
@@ -202,8 +203,8 @@ pub struct ProgramsReport {
     /// The shell command at the other end.
     pub server: Option<String>,
     /// The exit status of the program. If a signal ended the program, the status is 128 plus the
-    /// signal's number. If the run was over first, the status is 124. If the program never ran, the
-    /// status is 125 to 127.
+    /// signal's number. If the run was over before the program had ended, the status is 124. If the
+    /// program never ran, the status is 125 to 127.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,

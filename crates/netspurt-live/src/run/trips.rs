@@ -75,7 +75,7 @@ mod tests {
 
     /// Karn and Partridge 1987: a segment that was sent twice gives no sample.
     #[test]
-    fn an_ack_measures_the_oldest_newly_covered_segment_that_was_sent_only_once() {
+    fn an_ack_measures_the_oldest_segment_that_it_newly_covers() {
         let arrivals =
             [data(0, 1), data(1, 101), data(2, 201), data(50, 101), data(51, 301), data(52, 401)];
         let answers = [

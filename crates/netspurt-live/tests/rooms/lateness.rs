@@ -10,7 +10,7 @@ fn of(nanos: &[u64]) -> Lateness {
 }
 
 #[test]
-fn the_rank_of_a_quantile_is_its_share_of_the_count_rounded_up() {
+fn the_rank_of_a_quantile_is_the_count_times_its_share_rounded_up() {
     // The deliveries are 1 to n nanoseconds late, so each lateness equals its rank.
     for (count, expected) in [
         (1, [1, 1, 1, 1]),

@@ -264,7 +264,7 @@ fn raw_values_of_flent_are_probes_and_averages_are_not() {
 }
 
 #[test]
-fn without_raw_values_the_x_values_of_flent_are_instants() {
+fn without_raw_values_the_list_x_values_of_flent_gives_the_instants() {
     let text = r#"{"x_values":[0.0,0.2,0.4,0.6,0.8],
         "results":{"Ping (ms) UDP EF":[null,20.5,null,21.5,null]}}"#;
     let delays = one(text);
@@ -278,7 +278,7 @@ fn without_raw_values_the_x_values_of_flent_are_instants() {
 }
 
 #[test]
-fn json_without_results_is_an_error_that_says_so() {
+fn the_error_for_json_without_results_says_so() {
     for text in ["[]", "{}", "[{}]", "[{}, 1]"] {
         let error = read("x", text.as_bytes()).unwrap_err().to_string();
         assert_eq!(error, "x: the JSON has no results: record something first", "{text}");

@@ -79,7 +79,7 @@ fn users_give_columns_by_name_or_by_number() {
 
 /// The clocks of the two hosts of a one-way measurement may differ.
 #[test]
-fn a_row_with_a_negative_delay_is_left_out_or_lost() {
+fn a_row_with_a_negative_delay_is_left_out_or_counts_as_lost() {
     let clocks = "two clocks differ";
     for (text, sent, lost, why) in [
         ("sent_ms,received_ms\n1000,1010\n1050,1046\n1100,1113\n", 2, 0, clocks),
@@ -96,7 +96,7 @@ fn a_row_with_a_negative_delay_is_left_out_or_lost() {
 }
 
 #[test]
-fn a_left_out_row_with_a_number_is_not_a_lost_probe() {
+fn if_a_row_is_left_out_but_has_a_number_its_probe_is_not_lost() {
     for (names, row) in [
         ("seq,rtt_ms", "2,-4"),
         ("seq,rtt_ms", "2,>1000"),

@@ -308,7 +308,7 @@ fn the_run_ends_when_the_function_that_shows_progress_returns_false() {
 }
 
 #[test]
-fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
+fn a_scene_has_the_ends_that_send_data_and_the_queues_that_held_packets() {
     let place = Place::new();
     let scenes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let kept = std::rc::Rc::clone(&scenes);
