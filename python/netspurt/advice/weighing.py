@@ -221,9 +221,9 @@ class Weighing:
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the indices of the algorithms that cannot be told apart from one of them.
+        """Return the indices of the algorithms that cannot be told apart from the one at `place`.
 
-        The result also has the index of this algorithm, which is `place`.
+        The index `place` is also in the result.
         """
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]

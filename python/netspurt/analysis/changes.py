@@ -120,7 +120,7 @@ def find_changes(
     """
     series = np.asarray(values, dtype=float)
     if series.ndim != 1:
-        raise ValueError(f"values: shape {series.shape}, not (n,)")
+        raise ValueError(f"values has the shape {series.shape}: it must be (n,)")
     if method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
     if not 0 < alpha < 1:

@@ -46,7 +46,8 @@ class SteadyPeriod:
         The index of the first value of the period, and the number of its values, without those that
         are NaN.
     median, mean, sd
-        The median, the mean and the standard deviation (of the population) of its values.
+        The median, the mean and the standard deviation (of the population) of the values in the
+        period.
     """
 
     start_s: float

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_data_segment_without_special_flags_and_options_may_be_merged() {
+    fn a_segment_may_be_merged_only_if_it_has_data_and_no_special_flags_or_options() {
         let mut stamped = data(Flags::ACK);
         stamped.set_timestamps(Timestamps { val: 7, ecr: 8 });
         for good in [data(Flags::ACK), stamped, data(Flags::PSH), data(Flags::FIN)] {

@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_reported_by_sack_gives_a_sample_if_no_segment_is_acknowledged() {
+    fn a_segment_that_sack_reports_gives_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };

@@ -5,7 +5,8 @@ use crate::units::Duration;
 
 use super::info::ProbesInfo;
 
-/// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this limit is BSD's.
+/// The longest time between probes of a closed window. RFC 9293 §3.8.6.1 sets no limit. BSD has
+/// this limit.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest time that a short segment waits for more octets (§3.8.6.2.1), if it does not wait
 /// for an RTO.

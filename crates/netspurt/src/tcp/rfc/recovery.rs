@@ -69,8 +69,8 @@ impl LossRecovery {
     }
 
     /// True if the phase is Open, F-RTO is off, the scoreboard is quiet (`Scoreboard::is_quiet`),
-    /// and no report of a duplicate waits for RACK. Also, no octet at or above `una` (the oldest
-    /// octet that is not acknowledged) may have been retransmitted.
+    /// and no report of a duplicate waits for RACK. In addition, no octet at or above `una` (the
+    /// oldest octet that is not acknowledged) was ever retransmitted.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open

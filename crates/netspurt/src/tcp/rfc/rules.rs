@@ -128,8 +128,8 @@ impl CwndRules {
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
     /// retransmission timer if its SACK blocks newly report a segment that was sent only once,
-    /// before the head was last sent (`tcp_clean_rtx_queue`). The head may then still be on its
-    /// way.
+    /// before the head was last sent (`tcp_clean_rtx_queue`). The reason is that the head may then
+    /// still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).

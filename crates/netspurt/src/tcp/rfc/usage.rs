@@ -133,7 +133,7 @@ mod tests {
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
     /// full.
     #[test]
-    fn cwnd_grows_if_it_is_full_and_in_slow_start_also_if_it_is_more_than_half_full() {
+    fn cwnd_grows_only_if_full_but_in_slow_start_more_than_half_full_is_enough() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);
