@@ -71,7 +71,7 @@ impl Merging {
         (held.len > 0).then_some((held, full))
     }
 
-    /// True if no further segment may follow the segment `last`.
+    /// True if the segment `last` is the last one that may be merged.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }

@@ -77,7 +77,7 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// Whether no lost segment is retransmitted on the present ACK. The ACK showed one of two
+    /// True if the sender retransmits no lost segment on the present ACK. The ACK showed one of two
     /// things: a segment was late and not lost, or the receiver may have discarded octets that it
     /// had reported.
     pub(super) pauses: bool,

@@ -288,11 +288,11 @@ pub struct ReceiveRules {
     /// the switch, the size of the buffer is fixed.
     pub autotuning: bool,
     /// How long a data segment waits for segments that continue it. All of them are then merged
-    /// into one (generic receive offload). Zero: a segment does not wait.
+    /// into one (generic receive offload). If the value is zero, a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
     /// The answers to a repeated SYN, and to a segment outside the receive window without data or
-    /// FIN, also count as challenge ACKs. Zero: there is no minimum.
+    /// FIN, also count as challenge ACKs. If the value is zero, there is no minimum.
     pub challenge_interval: Duration,
 }
 
