@@ -93,7 +93,7 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share after some lost probes are removed and others are added.
+        """Return the share if fewer or more probes had been lost.
 
         `lost` is the number of lost probes to remove, and `added` the number of lost probes to add.
         """

@@ -73,9 +73,7 @@ class Connections:
     def __post_init__(self) -> None:
         shapes = {getattr(self, one.name).shape for one in fields(self)}
         if shapes != {(len(self.site),)}:
-            raise ValueError(
-                f"columns of the shapes {sorted(shapes)}: all must have the shape (n,)"
-            )
+            raise ValueError(f"the columns have the shapes {sorted(shapes)}: all must be (n,)")
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:

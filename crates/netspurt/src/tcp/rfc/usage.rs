@@ -12,7 +12,7 @@ pub(super) struct Usage {
     /// The maximum of the field [`Sending::out`].
     most_out: u64,
     /// The end of the flight to which the fields `limited` and `most_out` belong. When all octets
-    /// below this end are acknowledged, both fields are measured anew.
+    /// below this end are acknowledged, the measurement of both fields begins again.
     until: u64,
     /// The maximum of the outstanding octets since the measurement last began.
     used: u64,
