@@ -445,7 +445,7 @@ mod tests {
     /// RFC 7323 §4.1: the echo gives the sample. In Linux, the echo gives the sample only if all
     /// covered segments were sent twice.
     #[test]
-    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_one() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_a_sample() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);

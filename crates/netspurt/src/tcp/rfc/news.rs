@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arrivals_that_blocks_report_are_sorted_in_ascending_order() {
+    fn reported_arrivals_are_sorted_in_ascending_order() {
         let reports = read(&[(7000, 8000), (3000, 4000)]);
         assert_eq!(reports.arrived, [None, None, Some((3000, 4000)), Some((7000, 8000))]);
         assert_eq!(reports.duplicate, None);

@@ -138,8 +138,8 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets that were outstanding when the phase began are acknowledged and, if the
-    /// rules ask for it, also one more octet.
+    /// Whether all octets that were outstanding at the beginning of the phase are acknowledged. If
+    /// the rules ask for it, one more octet must also be acknowledged.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {

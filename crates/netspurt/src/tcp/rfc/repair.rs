@@ -160,9 +160,9 @@ impl Repair {
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged; if `beyond`
-    /// is true, whether one more octet is also acknowledged. False in Open and in Disorder, which
-    /// do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
+    /// Whether all octets that were outstanding at the beginning of this phase are acknowledged. If
+    /// `beyond` is true, one more octet must also be acknowledged. False in Open and in Disorder,
+    /// which do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,

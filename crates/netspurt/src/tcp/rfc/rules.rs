@@ -117,8 +117,8 @@ impl CwndRules {
     }
 }
 
-/// Rules by which the sender sets its timers, and by which it decides when a round of samples ends,
-/// where Linux differs from the RFCs.
+/// Rules for the sender's timers and for the end of a round of samples, where Linux differs from
+/// the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, TimerRules};
