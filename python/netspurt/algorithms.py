@@ -1,4 +1,4 @@
-"""Algorithms written in Python: how they are named, where their code is, how they fail.
+"""Finds and loads algorithms that are written in Python, and reports how they fail.
 
 An algorithm is a class: a retransmission timer or a congestion control. A text, for example in a
 scenario, names the class. It has the place of the class, ``"file.py:Class"`` or

@@ -1,4 +1,4 @@
-"""The sentences of the advice that say what to set on a Linux server and with QUIC.
+"""Makes the sentences of the advice that say what to set on a Linux server and with QUIC.
 
 The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
 """

@@ -1,4 +1,4 @@
-"""The cost of timers on recorded delays: waits for losses, and spurious retransmissions.
+"""Computes the cost of timers on recorded delays: waits for losses, spurious retransmissions.
 
 A replay applies timers to a recording of delays. The price is the waiting time that costs as much
 as one spurious retransmission. The cost is per probe, at the recorded share of losses or at a given

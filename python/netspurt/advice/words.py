@@ -1,4 +1,4 @@
-"""The advice on a timer in words, with all reasons: a paragraph for each subject.
+"""Makes the advice on a timer in words, with all reasons: a paragraph for each subject.
 
 The price is the waiting time that costs as much as one spurious retransmission.
 """

@@ -1,4 +1,4 @@
-"""How many samples a timer needs to adapt to a change of the packets' length."""
+"""Counts the samples that a timer needs to adapt to a change of the packets' length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals for correlated series: the circular block bootstrap.
+"""Computes intervals for correlated series, by the circular block bootstrap.
 
 Delays are correlated, so a bootstrap of single probes would make intervals too narrow. This module
 draws blocks of neighbours instead (Politis and Romano 1992). A *resample* consists of as many drawn

@@ -1,4 +1,4 @@
-"""Change points of a series: where its level changes, by three methods.
+"""Finds where the level of a series changes (its change points), by three methods.
 
 The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet
 path properties" (IMW 2001). They are a test of ranks (their CP/RankOrder), and a comparison of a

@@ -1,4 +1,4 @@
-"""Connections whose rate was constant, and what their round trips show about the slowest link."""
+"""Finds connections with a constant rate, and what round trips show about the slowest link."""
 
 from __future__ import annotations
 

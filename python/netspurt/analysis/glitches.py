@@ -1,4 +1,4 @@
-"""Glitches: bursts of delays that are many times as long as the typical delay."""
+"""Finds glitches: bursts of delays that are many times as long as the typical delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Idle times of a connection: its longest silences, and the cause of each."""
+"""Finds the idle times of a connection: its longest silences, and the cause of each."""
 
 from __future__ import annotations
 

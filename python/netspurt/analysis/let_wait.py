@@ -1,4 +1,4 @@
-"""Connections in which an application made the other end wait for a large part of the time."""
+"""Finds connections in which an application made the other end wait for much of the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share of lost probes, with an interval that counts loss events and not packets.
+"""Computes the share of lost probes, with an interval that counts loss events and not packets.
 
 Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
 or a single lost probe. Each failure is one loss event. The interval assumes that loss events are

@@ -1,4 +1,4 @@
-"""Intervals for the figures of groups of cases, from the sums of each repeat.
+"""Computes intervals for the figures of groups of cases, from the sums of each repeat.
 
 A repeat consists of one run of each combination of a sweep's values. With few repeats, the
 bootstrap's interval is far too narrow. So an interval is at least as wide as Student's interval for

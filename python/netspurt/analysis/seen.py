@@ -1,4 +1,4 @@
-"""What a capture shows of its connections: where it was taken, and which directions it has."""
+"""Says what a capture shows of its connections: where it was taken, and which directions it has."""
 
 from __future__ import annotations
 

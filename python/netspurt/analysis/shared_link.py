@@ -1,4 +1,4 @@
-"""Connections that filled a link at the same time, and what they carried together."""
+"""Finds connections that filled a link at the same time, and their rate together."""
 
 from __future__ import annotations
 

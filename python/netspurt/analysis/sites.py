@@ -1,4 +1,4 @@
-"""Statistics of many connections to some web sites: distributions, idle times, the handshake.
+"""Computes statistics of many connections to web sites: distributions, idle times, handshakes.
 
 They answer the questions of a study of nine web sites: Tarr and Ghita 2005, here `sfr2005`.
 Most functions take `Connections`. A value that a source does not have is NaN. Functions leave out
