@@ -1,4 +1,5 @@
-//! Probes of the peer's closed window, and the delay of a short segment (RFC 9293 §3.8.6).
+//! Decides when the peer's closed window is probed, and how long a short segment is delayed (RFC
+//! 9293 §3.8.6).
 
 use crate::packed::packed;
 use crate::units::Duration;

@@ -1,5 +1,5 @@
-//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports of
-//! duplicates).
+//! Finds proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports
+//! of duplicates).
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
