@@ -203,7 +203,8 @@ class Weighing:
         names = [tuple(own.estimator for own in replay.algorithms) for replay in replays]
         if len(set(names)) != 1:
             raise ValueError(
-                "no replays, or different estimators: replay the same estimators on each recording"
+                "there are no replays, or their estimators differ: "
+                "replay the same estimators on each recording"
             )
         self.replays = replays
         self.price = price
