@@ -66,8 +66,8 @@ fn too_big(dropped: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a packet from twelve octets. Returns three values. The first value is the number of
-/// nanoseconds since the previous packet. The second value says whether the first host is the
-/// sender, and has the number of the connection. The third value is the segment.
+/// nanoseconds since the previous packet. The second value has two parts: whether the first host is
+/// the sender, and the number of the connection. The third value is the segment.
 fn packet(octets: [u8; 12]) -> (u64, (bool, u16), Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

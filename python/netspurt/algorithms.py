@@ -1,4 +1,4 @@
-"""Algorithms written in Python: how they are named, where their code is, how they fail.
+"""Finds and loads algorithms that are written in Python, and reports how they fail.
 
 An algorithm is a class: a retransmission timer or a congestion control. A text, for example in a
 scenario, names the class. It has the place of the class, ``"file.py:Class"`` or
@@ -178,7 +178,7 @@ def find(kind: str, text: str) -> PythonAlgorithm | None:
         return None
     where, name = parts["where"].strip(), parts["name"]
     if name is None and where.endswith(".py"):
-        raise PlaceError(f"`{where}` names a file and no class", f"write `{where}:Class`")
+        raise PlaceError(f"`{where}` names a file but no class", f"write `{where}:Class`")
     if name is None:
         point = _entry_point(kind, where)
         if point is None:
@@ -382,7 +382,7 @@ def _code_of(module: ModuleType, where: str) -> _Code:
     """
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
-        raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")
+        raise PlaceError(f"no file has the code of `{where}`", "put the class into a file")
     if not path.endswith(".py"):
         return _Code(Path(path).name, path, "", hashlib.sha256(Path(path).read_bytes()).hexdigest())
     return _read(Path(path))

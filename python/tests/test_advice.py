@@ -475,7 +475,7 @@ def test_the_advice_begins_with_the_settings_for_linux_and_quic() -> None:
     floor = advice.linux.removeprefix("linux:rto_min=").removesuffix("ms")
     assert first.startswith(f"On a Linux server: an rto_min of {floor} ms costs ")
     assert "; the default of 200 ms costs " in first
-    assert f"The {floor} ms were computed from these delays, so test them on another" in first
+    assert f"The value of {floor} ms was computed from these delays, so test it on another" in first
     assert f"With Linux receivers {floor} ms is too short: they delay ACKs by 40 ms" in first
     assert f"Set {floor} ms only if no receiver delays ACKs by {floor} ms or more" in first
     assert re.search(r"With QUIC there is nothing to set; its timer costs \S+ m?s \(", first)
@@ -506,7 +506,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     cheaper = advice.cost(advice.linux).total.value
     assert advice.pick == "quic"
     assert cheaper < advice.cost("quic").total.value
-    assert f"The {floor} ms were computed from these delays, so test them on another" in told
+    assert f"The value of {floor} ms was computed from these delays, so test it on another" in told
     assert f"Set {floor} ms only if no receiver delays ACKs by {floor} ms or more" in told
     assert "With QUIC" not in told
     why = f"The {floor} ms are not recommended, because they were computed from this recording."

@@ -256,7 +256,7 @@ def test_an_error_in_a_method_names_the_class_the_method_and_the_line(
     ("text", "message"),
     [
         ("other.py:Own", "there is no file `other.py`"),
-        ("own.py", "`own.py` names a file and no class"),
+        ("own.py", "`own.py` names a file but no class"),
         ("own.py:Other", "`own.py` has no class `Other`"),
         ("own.py:Own:j=3", "`Own` cannot be made:"),
         ("json:JSONDecoder", "has no method `on_sample`: an estimator needs"),

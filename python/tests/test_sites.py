@@ -201,7 +201,7 @@ def test_a_silence_needs_two_packets_of_the_silent_end() -> None:
 def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
     with pytest.raises(ValueError, match="goes back in time"):
         Packets.of(t_s=[1.0, 0.0], forward=[1, 1])
-    with pytest.raises(ValueError, match="columns of the shapes"):
+    with pytest.raises(ValueError, match="columns have the shapes"):
         Packets.of(t_s=[1.0, 2.0], forward=[1])
 
 

@@ -411,7 +411,7 @@ def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
         (5, (40, 1500)),
     ]
     assert adaptations([40, 40], [1.0, 1.0], [2.0, 2.0]) == []
-    with pytest.raises(ValueError, match=r"shapes \(2,\), \(1,\), \(2,\)"):
+    with pytest.raises(ValueError, match=r"shapes of the arrays are \(2,\), \(1,\) and \(2,\)"):
         adaptations([40, 40], [1.0], [2.0, 2.0])
 
 

@@ -68,7 +68,7 @@ def test_a_single_value_has_a_period_of_length_zero() -> None:
 @pytest.mark.parametrize(
     ("t_s", "values", "words"),
     [
-        ([0, 1], [1.0], r"t_s and values: shapes \(2,\) and \(1,\): they must be equal, \(n,\)"),
+        ([0, 1], [1.0], r"t_s and values have the shapes \(2,\) and \(1,\): both must be \(n,\)"),
         ([[0, 1]], [[1.0, 2.0]], r"shapes \(1, 2\) and \(1, 2\)"),
         ([0, 2, 1], [1.0, 2.0, 3.0], "t_s goes back in time: sort the values by time"),
         ([0, math.nan], [1.0, 2.0], "t_s has an instant that is not finite"),

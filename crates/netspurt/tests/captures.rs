@@ -85,7 +85,7 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
 /// tcptrace and the kernel count such a segment as a retransmission
 /// (`../shared/reference/captures.md` §4).
 #[test]
-fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark() {
+fn packets_connections_and_retransmissions_are_counted_as_tshark_counts_them() {
     let Some(folder) = shared() else { return };
     let table = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut tried = 0;
@@ -99,7 +99,7 @@ fn the_counts_of_packets_connections_and_retransmissions_equal_those_of_tshark()
 }
 
 #[test]
-fn at_the_receiver_all_retransmissions_except_those_of_lost_tails_are_counted() {
+fn the_receivers_capture_counts_all_retransmissions_except_those_of_lost_tails() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

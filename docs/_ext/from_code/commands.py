@@ -1,4 +1,4 @@
-"""The commands with their options, read from the application that the command line runs."""
+"""Lists the commands with their options, read from the application that the command line runs."""
 
 from __future__ import annotations
 

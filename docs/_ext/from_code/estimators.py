@@ -1,4 +1,4 @@
-"""The retransmission timers: every algorithm of the core, with its constants."""
+"""Lists the retransmission timers: every algorithm of the core, with its constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes for man pages: lists replace tables, because a terminal has only 80 columns."""
+"""Adapts man pages: lists replace tables, because a terminal has only 80 columns."""
 
 from __future__ import annotations
 

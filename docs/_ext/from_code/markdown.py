@@ -1,4 +1,4 @@
-"""Pieces of Markdown."""
+"""Makes pieces of Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measures by which claims of papers are judged."""
+"""Lists the measures by which claims of papers are judged."""
 
 from __future__ import annotations
 

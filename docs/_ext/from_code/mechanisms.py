@@ -1,4 +1,4 @@
-"""The switches of TCP's mechanisms in scenarios, with their values in each profile."""
+"""Lists the switches of TCP's mechanisms in scenarios, with their values in each profile."""
 
 from __future__ import annotations
 

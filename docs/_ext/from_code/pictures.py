@@ -1,4 +1,4 @@
-"""Pictures of the site: the build draws one for `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
+"""Draws the pictures of the site: one for each `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
 
 The commands write `picture.png`, which replaces this mark. The repository contains no pictures.
 Man pages do not show pictures.

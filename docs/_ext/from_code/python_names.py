@@ -1,4 +1,4 @@
-"""The public names of the Python package, for Sphinx's autodoc."""
+"""Lists the public names of the Python package, for Sphinx's autodoc."""
 
 from __future__ import annotations
 

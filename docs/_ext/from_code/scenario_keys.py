@@ -1,4 +1,4 @@
-"""The keys of scenarios, from the JSON Schema that `netspurt schema` prints."""
+"""Lists the keys of scenarios, from the JSON Schema that `netspurt schema` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exit statuses of the command."""
+"""Lists the exit statuses of the command."""
 
 from __future__ import annotations
 

@@ -116,9 +116,10 @@ class Advice:
         For a single recording: the lessons of the halves on which `pick` costs measurably more than
         the best candidate there.
     reversed_halves
-        For a single recording: timers of Linux, compared with Linux's timer with the default
-        `rto_min`. Each is measurably cheaper or dearer on the whole recording, and measurably the
-        opposite on a half. Each comes with the half, 0 or 1.
+        For a single recording: some timers of Linux, each with the number of a half (0 or 1). On
+        the whole recording, such a timer costs measurably less than Linux's timer with the default
+        `rto_min`, and on this half measurably more. Or it costs measurably more on the whole
+        recording, and measurably less on this half.
     losses
         The share of losses after the first answer, with its interval, from the recordings in which
         lost probes can be seen. It is `None` if there is no such recording, or if too few probes

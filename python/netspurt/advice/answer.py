@@ -1,4 +1,4 @@
-"""The advice on a timer in a few sentences, for a reader who does not need all reasons."""
+"""Makes the advice on a timer in a few sentences, for a reader who does not need all reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of the advice that say what to set on a Linux server and with QUIC.
+"""Makes the sentences of the advice that say what to set on a Linux server and with QUIC.
 
 The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
 """
@@ -110,8 +110,8 @@ def _linux(advice: Advice) -> Iterator[str]:
     yield f"On a Linux server: an rto_min of {floor} costs {bill} per 1,000 probes{than}."
     if best not in advice.asked:
         yield (
-            f"The {floor} were computed from these delays, so test them on another recording "
-            "before you set them."
+            f"The value of {floor} was computed from these delays, so test it on another recording "
+            "before you set it."
         )
     if floor_s < LINUX_OWN_FLOOR_S:
         yield from _for_receivers(floor_s, floor)

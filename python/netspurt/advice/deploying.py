@@ -1,4 +1,4 @@
-"""What a timer lacks before it may be deployed, and how Linux and QUIC stacks are configured."""
+"""Says what a timer lacks before it may be deployed, and how to configure Linux and QUIC stacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences that say whether recorded delays can decide which timer to take."""
+"""Makes the sentences that say whether recorded delays can decide which timer to take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of the advice that say how well the share of losses is known.
+"""Makes the sentences of the advice that say how well the share of losses is known.
 
 The cost of a timer is its waits for losses, plus a price for each spurious retransmission.
 A loss event is one lost probe, or several lost probes that are close together. An outage is a long

@@ -1,4 +1,4 @@
-"""The sentences of the advice on the timers that it does not recommend.
+"""Makes the sentences of the advice on the timers that it does not recommend.
 
 The recommended timer is called the pick. The cost of a timer is its waits for losses, plus a price
 for each spurious retransmission.

@@ -1,4 +1,4 @@
-"""What a spurious retransmission costs, and how often packets are lost."""
+"""Defines what a spurious retransmission costs, and how often packets are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of timers on recorded delays: waits for losses, and spurious retransmissions.
+"""Computes the cost of timers on recorded delays: waits for losses, spurious retransmissions.
 
 A replay applies timers to a recording of delays. The price is the waiting time that costs as much
 as one spurious retransmission. The cost is per probe, at the recorded share of losses or at a given
@@ -203,7 +203,8 @@ class Weighing:
         names = [tuple(own.estimator for own in replay.algorithms) for replay in replays]
         if len(set(names)) != 1:
             raise ValueError(
-                "no replays, or different estimators: replay the same estimators on each recording"
+                "there are no replays, or their estimators differ: "
+                "replay the same estimators on each recording"
             )
         self.replays = replays
         self.price = price
@@ -221,9 +222,9 @@ class Weighing:
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the indices of the algorithms that cannot be told apart from one of them.
+        """Return the indices of the algorithms that cannot be told apart from the one at `place`.
 
-        The result also has the index of this algorithm, which is `place`.
+        The index `place` is also in the result.
         """
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]

@@ -1,4 +1,4 @@
-"""The advice on a timer in words, with all reasons: a paragraph for each subject.
+"""Makes the advice on a timer in words, with all reasons: a paragraph for each subject.
 
 The price is the waiting time that costs as much as one spurious retransmission.
 """
@@ -432,7 +432,9 @@ def _linux_instead(advice: Advice) -> list[str]:
     if sign > 0:
         words.append(f"Linux's own rto_min of 200 ms costs {own}, which is measurably less.")
     else:
-        words.append(f"200 ms costs {own}; {difference_words(advice, linux)}.")
+        words.append(
+            f"Linux's own rto_min of 200 ms costs {own}; {difference_words(advice, linux)}."
+        )
     return [*words, "Keep 200 ms, which needs no setting."]
 
 

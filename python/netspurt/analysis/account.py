@@ -1,4 +1,4 @@
-"""A row of RFC 889's table of runs, and the equations that the figures of a row must fulfil."""
+"""Reads a row of RFC 889's table of runs, and checks the equations that its figures must fulfil."""
 
 from __future__ import annotations
 

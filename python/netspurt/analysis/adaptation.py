@@ -1,4 +1,4 @@
-"""How many samples a timer needs to adapt to a change of the packets' length."""
+"""Counts the samples that a timer needs to adapt to a change of the packets' length."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> li
     delay, timer = (np.asarray(values, dtype=float) for values in (delay_s, timer_s))
     if not lengths.shape == delay.shape == timer.shape:
         raise ValueError(
-            f"shapes {lengths.shape}, {delay.shape}, {timer.shape}: they must be equal, (n,)"
+            f"the shapes of the arrays are {lengths.shape}, {delay.shape} and {timer.shape}: all "
+            "must be equal, (n,)"
         )
     bounds = [*(int(place) + 1 for place in np.flatnonzero(np.diff(lengths))), len(lengths)]
     found = []

@@ -1,4 +1,4 @@
-"""Retransmissions that a black hole of the path MTU may have dropped.
+"""Finds retransmissions that a black hole of the path MTU may have dropped.
 
 A black hole is a router that drops packets because they are too big for its next link. Its reports
 (ICMP) do not reach the sender (RFC 2923 §2.1).

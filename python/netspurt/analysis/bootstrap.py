@@ -1,4 +1,4 @@
-"""Intervals for correlated series: the circular block bootstrap.
+"""Computes intervals for correlated series, by the circular block bootstrap.
 
 Delays are correlated, so a bootstrap of single probes would make intervals too narrow. This module
 draws blocks of neighbours instead (Politis and Romano 1992). A *resample* consists of as many drawn
@@ -247,7 +247,7 @@ class Resamples:
         data = np.atleast_2d(np.asarray(columns, dtype=float))
         n = data.shape[-1]
         if n < 2:
-            raise ValueError(f"{n} probes: too few to resample")
+            raise ValueError(f"the number of probes, {n}, is too few to resample")
         self.length = length or max(block_length(row) for row in data)
         self.memory = length != 1 if memory is None else memory
         if not 1 <= self.length <= n:

@@ -1,4 +1,4 @@
-"""Results of a sweep with their intervals: summaries of groups, and comparisons.
+"""Summarises the results of a sweep in groups, and compares groups, with intervals.
 
 A label is the value of an axis in a case, and a combination has one label of each axis. Several
 runs with different seeds belong to one combination. The n-th runs of all combinations in a group

@@ -1,4 +1,4 @@
-"""Connections whose sender itself limited its outstanding octets.
+"""Finds connections whose sender itself limited its outstanding octets.
 
 Such a sender often has nearly the same number of octets outstanding, and never more. This number is
 the *ceiling*.

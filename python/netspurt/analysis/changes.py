@@ -1,4 +1,4 @@
-"""Change points of a series: where its level changes, by three methods.
+"""Finds where the level of a series changes (its change points), by three methods.
 
 The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet
 path properties" (IMW 2001). They are a test of ranks (their CP/RankOrder), and a comparison of a
@@ -120,7 +120,7 @@ def find_changes(
     """
     series = np.asarray(values, dtype=float)
     if series.ndim != 1:
-        raise ValueError(f"values: shape {series.shape}, not (n,)")
+        raise ValueError(f"values has the shape {series.shape}: it must be (n,)")
     if method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
     if not 0 < alpha < 1:

@@ -46,7 +46,8 @@ class SteadyPeriod:
         The index of the first value of the period, and the number of its values, without those that
         are NaN.
     median, mean, sd
-        The median, the mean and the standard deviation (of the population) of its values.
+        The median, the mean and the standard deviation (of the population) of the values in the
+        period.
     """
 
     start_s: float
@@ -197,7 +198,7 @@ def _series(t_s: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
     t, series = np.asarray(t_s, dtype=float), np.asarray(values, dtype=float)
     if t.shape != series.shape or t.ndim != 1:
         raise ValueError(
-            f"t_s and values: shapes {t.shape} and {series.shape}: they must be equal, (n,)"
+            f"t_s and values have the shapes {t.shape} and {series.shape}: both must be (n,)"
         )
     if not np.isfinite(t).all():
         raise ValueError("t_s has an instant that is not finite: leave out its value")

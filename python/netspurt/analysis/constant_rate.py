@@ -1,4 +1,4 @@
-"""Connections whose rate was constant, and what their round trips show about the slowest link."""
+"""Finds connections with a constant rate, and what round trips show about the slowest link."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ConstantRate:
         True if round trips became longer because the sender filled a queue, or if it is not known
         why they became longer.
     is_long
-        True if three facts are known. The round trips were measured over the path and not inside
+        True if three conditions hold. The round trips were measured over the path and not inside
         the receiver's own host. The rate was constant for many round trips. Enough data was
         outstanding.
     was_idle

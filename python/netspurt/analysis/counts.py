@@ -1,4 +1,4 @@
-"""Bounds for the measures of sweeps: for events that no run or few runs had, and for shares.
+"""Bounds for measures of sweeps: for shares, and for counts of events that few or no runs had.
 
 A measure is a column of a sweep's cases, or a ratio of two columns. A repeat consists of one run of
 each combination of the sweep's values.

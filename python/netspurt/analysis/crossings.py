@@ -1,4 +1,4 @@
-"""Crossings: instants at which a segment had no ACK within the RTO, and the sender's reaction."""
+"""Finds the instants at which a segment had no ACK within the RTO, and the sender's reactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The density of packets from the timestamps of a capture (Jacobson 1988, postscript).
+"""Computes the density of packets from the timestamps of a capture (Jacobson 1988, postscript).
 
 The method: select the packets of one direction, take the first differences of their timestamps,
 smooth these differences, and invert them. Jacobson's mail does not say how to smooth the

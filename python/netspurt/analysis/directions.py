@@ -62,12 +62,13 @@ def lost_data(retransmissions: Table, *, or_syns: bool = False) -> Table:
 def loss_events(lost: Table, rtt_s: float) -> list[int]:
     """Return the numbers of the rows that begin a loss event, in the order of time.
 
-    If packets were sent before the sender noticed the first loss, their losses belong to one event.
-    The sender makes cwnd smaller only once for these losses (RFC 6582 §3.2, RFC 6675 §5). The
-    sender noticed the first loss when it retransmitted the packet. If the capture does not show
-    when a packet was sent before its retransmission, losses within one round trip belong to one
-    event. A timeout and its go-back-N are also one event. If a timeout repeats the octets of the
-    timeout before it, both timeouts belong to one event. This also holds for timeouts of SYNs.
+    An event begins with a loss. Losses of packets that were sent before the sender noticed this
+    first loss belong to the same event. The sender makes cwnd smaller only once for these losses
+    (RFC 6582 §3.2, RFC 6675 §5). The sender noticed the first loss when it retransmitted the lost
+    packet. If the capture does not show when a packet was sent before its retransmission, losses
+    within one round trip belong to one event. A timeout and its go-back-N are also one event. If a
+    timeout repeats the octets of the timeout before it, both timeouts belong to one event. This
+    also holds for timeouts of SYNs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sentences on the flows of a run whose connections failed."""
+"""Makes sentences on the flows of a run whose connections failed."""
 
 from __future__ import annotations
 

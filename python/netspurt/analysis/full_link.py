@@ -1,4 +1,4 @@
-"""Connections that filled the slowest link of their path, as far as a capture shows this.
+"""Finds connections that filled the slowest link of their path, as far as a capture shows this.
 
 A connection fills a link if its rate does not grow although it sends more: the additional data only
 waits in the queue before the link. So a connection counts if its rate was about constant for a long

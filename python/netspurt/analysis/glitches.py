@@ -1,4 +1,4 @@
-"""Glitches: bursts of delays that are many times as long as the typical delay."""
+"""Finds glitches: bursts of delays that are many times as long as the typical delay."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def find_glitches(
     """
     delay = np.asarray(delay_s, dtype=float)
     if delay.ndim != 1:
-        raise ValueError(f"delay_s: shape {delay.shape}, not (n,)")
+        raise ValueError(f"delay_s has the shape {delay.shape}: it must be (n,)")
     if not times > 1:
         raise ValueError(f"times = {times}: write a factor above one")
     if not np.isfinite(delay).any():

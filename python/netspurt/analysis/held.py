@@ -1,4 +1,4 @@
-"""Connections whose sender held back short segments until an ACK came, as Nagle's algorithm does.
+"""Finds senders that held back short segments until an ACK came, as Nagle's algorithm does.
 
 `netspurt.analysis.nagle` finds senders that never have more than one segment outstanding. This
 module finds other senders. If an application writes each message in two or more parts, its sender

@@ -1,4 +1,4 @@
-"""Idle times of a connection: its longest silences, and the cause of each."""
+"""Finds the idle times of a connection: its longest silences, and the cause of each."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Packets:
     def __post_init__(self) -> None:
         shapes = {getattr(self, name).shape for name in self.__dataclass_fields__}
         if shapes != {(len(self.t_s),)}:
-            raise ValueError(f"columns of the shapes {sorted(shapes)}: they must be equal, (n,)")
+            raise ValueError(f"the columns have the shapes {sorted(shapes)}: all must be (n,)")
         if np.any(np.diff(self.t_s) < 0):
             raise ValueError("t_s goes back in time: sort the packets by time")
 

@@ -126,7 +126,9 @@ def fit_lengths(
     x = np.asarray(octets, dtype=float)
     y = np.asarray(delay_s, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
-        raise ValueError(f"octets and delay_s: shapes {x.shape} and {y.shape} must be equal, (n,)")
+        raise ValueError(
+            f"octets and delay_s have the shapes {x.shape} and {y.shape}: both must be (n,)"
+        )
     answered = np.isfinite(y)
     x, y = x[answered], y[answered]
     if break_at is None:

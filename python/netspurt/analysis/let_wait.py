@@ -1,4 +1,4 @@
-"""Connections in which an application made the other end wait for a large part of the time."""
+"""Finds connections in which an application made the other end wait for much of the time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class LetWait:
     end
         The end: its address and port.
     waited_s
-        The time in which neither end had data to send, and which ended when this end sent data [s].
+        The sum of the pauses that ended when this end sent data [s]. A pause is a time in which
+        neither end has data to send.
     share
         The share of the connection's time in which neither end had data to send.
     is_seen

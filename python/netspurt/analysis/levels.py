@@ -1,4 +1,4 @@
-"""Levels of throughput: the values around which the throughputs of connections cluster.
+"""Finds levels of throughput: the values around which the throughputs of connections cluster.
 
 A mixture of normal distributions is fitted to the logarithms of the throughputs. The method is
 expectation maximisation (EM). EM starts from the best division of the values into contiguous

@@ -1,4 +1,4 @@
-"""Jacobson's two listings of a transfer, `send-ack` and `packetdat`, made from a capture.
+"""Makes Jacobson's two listings of a transfer, `send-ack` and `packetdat`, from a capture.
 
 Jacobson's mail of 1988 names both listings. It says that the listings are made from the raw trace,
 but it does not describe their form. Here `send-ack` has a row for each transmission of data, with

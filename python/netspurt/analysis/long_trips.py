@@ -1,4 +1,4 @@
-"""Connections with long round trips that nothing else explains.
+"""Finds connections with long round trips that nothing else explains.
 
 Data waited in a queue of the path, or the delay of the path varied. The rate need not be constant,
 for example because the rate of a radio link changes, or because several connections share a link.

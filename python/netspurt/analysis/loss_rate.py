@@ -165,7 +165,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 
 def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return directions that the formula fits, but whose rate was constant in all round trips.
+    """Return the directions with about the formula's rate, if it was constant in all round trips.
 
     Losses that limit a rate also make it vary. So something else limited these rates.
 

@@ -1,4 +1,4 @@
-"""The share of lost probes, with an interval that counts loss events and not packets.
+"""Computes the share of lost probes, with an interval that counts loss events and not packets.
 
 Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
 or a single lost probe. Each failure is one loss event. The interval assumes that loss events are
@@ -93,7 +93,7 @@ class LossShare:
         return self.without(self.largest)
 
     def without(self, lost: int, added: float = 0.0) -> float:
-        """Return the share after some lost probes are removed and others are added.
+        """Return the share if fewer or more probes had been lost.
 
         `lost` is the number of lost probes to remove, and `added` the number of lost probes to add.
         """

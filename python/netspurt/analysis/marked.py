@@ -1,4 +1,4 @@
-"""Connections whose data a queue marked as congested (ECN), because their link was full."""
+"""Finds connections whose data a queue marked as congested (ECN), because their link was full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections whose short segments waited for the ACK of the previous segment."""
+"""Finds connections whose short segments waited for the ACK of the previous segment."""
 
 from __future__ import annotations
 

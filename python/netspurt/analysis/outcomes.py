@@ -1,4 +1,4 @@
-"""When each direction of a flow finished, and how fast it was: for runs and for captures."""
+"""Says when each direction of a flow finished and how fast it was, for runs and for captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that filled a queue until it overflowed, and so caused their losses themselves."""
+"""Finds connections that filled a queue until it overflowed, and so caused their own losses."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ data at its rate. If the delay of the path grows by itself, the sender does not 
 less data arrives while the delay grows: if the delay grows by 10 ms, the octets of 10 ms are
 missing. While the delay becomes shorter, more data arrives.
 
-If the round trip changes slowly, the missing octets may be too few to be seen. But then a queue
-that the sender fills grows at least as fast as cwnd. cwnd grows by about a segment in a round trip
-(RFC 5681 §3.1, RFC 9438 §4.3).
+If the round trip changes slowly, the missing octets may be too few to be seen. So for slow changes,
+another sign decides: a queue that the sender fills grows at least as fast as cwnd, and cwnd grows
+by about a segment in a round trip (RFC 5681 §3.1, RFC 9438 §4.3).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connections whose constant rate a capture does not explain."""
+"""Finds connections whose constant rate a capture does not explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of a drop-tail queue on a path, from a capture beside the sender.
+"""Infers the limit of a drop-tail queue on a path from a capture beside the sender.
 
 A packet is dropped if the queue is full when it arrives. The packet before the dropped packet was
 the last packet that entered the queue. It waited until all packets before it in the queue had left,

@@ -1,4 +1,4 @@
-"""Ranks of values, and the test of two samples by their ranks."""
+"""Computes the ranks of values, and tests two samples by their ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that the receive window held back, and what would help them."""
+"""Finds connections that the receive window held back, and says what would help them."""
 
 from __future__ import annotations
 

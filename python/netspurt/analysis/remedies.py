@@ -1,4 +1,4 @@
-"""Changes that would have saved time on captured connections: other timers, probes, RACK.
+"""Computes how much time other timers, probes or RACK would have saved on captured connections.
 
 A change is judged by the silences in the capture. A silence begins when data was last sent or
 acknowledged. It contains one timeout or several consecutive timeouts, and ends with the last

@@ -1,4 +1,4 @@
-"""Connections whose packets the path reordered, and what the reordering cost.
+"""Finds connections whose packets the path reordered, and what the reordering cost.
 
 A packet is late if it came after a packet that was sent later.
 """

@@ -1,4 +1,4 @@
-"""Intervals for the figures of groups of cases, from the sums of each repeat.
+"""Computes intervals for the figures of groups of cases, from the sums of each repeat.
 
 A repeat consists of one run of each combination of a sweep's values. With few repeats, the
 bootstrap's interval is far too narrow. So an interval is at least as wide as Student's interval for
@@ -28,7 +28,7 @@ NO_INTERVAL = (
     "no interval: runs with different seeds are equal, so an event that is rare may be missing"
 )
 
-#: The greatest difference of equal figures that rounding explains, as a share of the figures.
+#: The greatest difference that rounding causes between equal figures, as a share of the figures.
 _ROUNDING = 1e-12
 
 #: If the skewness of values, divided by the root of their number, is smaller than `_SYMMETRIC`, the

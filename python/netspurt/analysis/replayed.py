@@ -1,4 +1,4 @@
-"""Sums over the probes of a replay, and resamples of these sums for confidence intervals."""
+"""Computes sums over the probes of a replay, and resamples them for confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a capture shows of its connections: where it was taken, and which directions it has."""
+"""Says what a capture shows of its connections: where it was taken, and which directions it has."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def may_have_filled_window(row: Mapping[str, Any], connections: Table) -> bool:
 
 
 def is_window_unknown(row: Mapping[str, Any], connections: Table) -> bool:
-    """Return whether a capture does not show the scale of windows for a direction.
+    """Return whether the scale of windows is unknown for a direction.
 
     Then a SYN is missing, or its options were cut. If the options were cut, more octets may be
     outstanding than the window seems to allow.

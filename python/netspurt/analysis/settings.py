@@ -1,4 +1,4 @@
-"""The differences between the scenarios of two runs, with all defaults filled in."""
+"""Finds the differences between the scenarios of two runs, with all defaults filled in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that filled a link at the same time, and what they carried together."""
+"""Finds connections that filled a link at the same time, and their rate together."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SharedLink:
         return (
             f"{counted(self.connections, 'connection')} from {self.source} to {self.destination} "
             f"filled a link at the same time, together at {rate(self.rate_bps)}. If it was the "
-            "same link, this is about its rate, and each of them is slow because of the others."
+            "same link, this is about its rate, and each connection is slow because of the others."
         )
 
 

@@ -1,4 +1,4 @@
-"""Statistics of many connections to some web sites: distributions, idle times, the handshake.
+"""Computes statistics of many connections to web sites: distributions, idle times, handshakes.
 
 They answer the questions of a study of nine web sites: Tarr and Ghita 2005, here `sfr2005`.
 Most functions take `Connections`. A value that a source does not have is NaN. Functions leave out
@@ -73,9 +73,7 @@ class Connections:
     def __post_init__(self) -> None:
         shapes = {getattr(self, one.name).shape for one in fields(self)}
         if shapes != {(len(self.site),)}:
-            raise ValueError(
-                f"columns of the shapes {sorted(shapes)}: all must have the shape (n,)"
-            )
+            raise ValueError(f"the columns have the shapes {sorted(shapes)}: all must be (n,)")
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_are_unordered_or_take_no_time_or_deliver_nothing_are_refused() {
+    fn a_list_is_refused_if_it_is_unordered_or_takes_no_time_or_delivers_nothing() {
         let refused = |instants: &[Time], octets| Opportunities::new(instants, octets).unwrap_err();
         assert_eq!(refused(&[], 1500), OpportunitiesError::NoRound);
         assert_eq!(refused(&[at(0)], 1500), OpportunitiesError::NoRound);

@@ -52,8 +52,8 @@ impl Packing {
         }
     }
 
-    /// The name of the compression of a file that begins with `bytes`, if it is a compression that
-    /// cannot be read.
+    /// The name of the compression of a file that begins with `bytes`. `None` if the file is not
+    /// compressed, or if its compression can be read.
     ///
     /// ```
     /// use netspurt::unpack::Packing;

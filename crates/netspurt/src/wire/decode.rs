@@ -330,8 +330,8 @@ pub fn sum(bytes: &[u8]) -> u64 {
     u16::from_be_bytes(word.to_ne_bytes()).into()
 }
 
-/// The checksum over the sum `before` and `bytes`. It is zero if the bytes contain the correct
-/// checksum.
+/// The checksum of octets: `before` is the sum of the first octets, and `bytes` are the other
+/// octets. The result is zero if these octets contain the correct checksum.
 pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
     let mut sum = before + sum(bytes);
     while sum > 0xffff {

@@ -1,4 +1,4 @@
-//! The extension headers of IPv6 (RFC 8200 §4) and the authentication header (RFC 4302 §2).
+//! Reads the extension headers of IPv6 (RFC 8200 §4) and the authentication header (RFC 4302 §2).
 
 use std::net::Ipv6Addr;
 

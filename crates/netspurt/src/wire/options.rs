@@ -1,4 +1,4 @@
-//! The options of a TCP header: their sizes and layout, and how they are read.
+//! Lays out and reads the options of a TCP header.
 
 pub use crate::segment::IPV4_HEADER_BYTES;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};

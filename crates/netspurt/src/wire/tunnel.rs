@@ -61,7 +61,8 @@ impl<'a> CapturedIp<'a> {
 pub struct TunnelDepths([Option<u8>; 2]);
 
 impl TunnelDepths {
-    /// Whether a packet of the direction `direction` (0 or 1) that was in `tunnels` tunnels counts.
+    /// Whether a packet counts. The packet has the direction `direction` (0 or 1), and was in
+    /// `tunnels` tunnels.
     #[inline]
     pub fn counts(&mut self, direction: usize, tunnels: u8) -> bool {
         *self.0[direction].get_or_insert(tunnels) == tunnels

@@ -109,7 +109,11 @@ fn the_linux_profile_agrees_with_the_kernel() {
         let known = asked.contains(&name.as_str()) || NOT_PLAYED.contains(&name.as_str());
         assert!(known, "our connection does not play the case {name}");
     }
-    assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "items that differ (the kernel's median and range, then our range):\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// The table `timers.csv` has the nominal length of each timer, and the phase of the jiffies at

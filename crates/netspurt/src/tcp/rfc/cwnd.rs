@@ -315,7 +315,7 @@ mod tests {
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
     /// burst. Linux restores cwnd and ssthresh.
     #[test]
-    fn an_undo_sets_ssthresh_to_pipe_prev_or_restores_cwnd_and_ssthresh() {
+    fn an_undo_sets_ssthresh_by_rfc_4015_or_restores_cwnd_and_ssthresh_as_linux_does() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);

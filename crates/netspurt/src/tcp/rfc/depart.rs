@@ -37,8 +37,8 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, true, cx.now);
     }
 
-    /// Sends what may be sent now. This is a function of its own, so that [`output`](Self::output)
-    /// stays small, because an end that only receives data calls `output` for each segment.
+    /// Sends what may be sent now. An end that only receives data calls [`output`](Self::output)
+    /// for each segment, so `output` must stay small. Therefore this is a function of its own.
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);

@@ -194,10 +194,10 @@ impl LossDetector {
     }
 
     /// Handles the report that the octets `left..right` are a duplicate. Returns how many segments
-    /// were retransmitted spuriously, according to this report: all segments if the octets are
-    /// acknowledged, otherwise the segments that were retransmitted. Also returns the first octet
-    /// of a retransmitted segment that an earlier SACK block had reported. This segment arrived
-    /// after later segments (`tcp_sacktag_one`).
+    /// were retransmitted spuriously, according to this report. If the octets are acknowledged, all
+    /// their segments count; otherwise only the segments that were retransmitted count. Also
+    /// returns the first octet of a retransmitted segment that an earlier SACK block had reported.
+    /// This segment arrived after later segments (`tcp_sacktag_one`).
     pub(super) fn duplicated(
         &self,
         (left, right): (u64, u64),
@@ -523,7 +523,7 @@ mod tests {
 
     /// Mathis and Mahdavi 1996, §3: the condition is snd.fack - snd.una > 3 * MSS.
     #[test]
-    fn segments_below_a_forward_ack_that_is_far_enough_ahead_are_lost() {
+    fn if_the_forward_ack_is_far_enough_ahead_the_segments_below_it_are_lost() {
         let mut bench = bench(Recovery::Fack);
         bench.sack(2000, 3000, at(100));
         assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);

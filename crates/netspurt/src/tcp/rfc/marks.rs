@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_marked_data_and_later_data_without_ecn_are_acknowledged_immediately() {
+    fn the_ack_is_immediate_after_the_first_mark_and_after_later_data_without_ecn() {
         let mut marks = marks(true);
         let segment = |ecn| Segment { ecn, len: 1000, ..Segment::default() };
         assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "no earlier segment was ECN-capable");

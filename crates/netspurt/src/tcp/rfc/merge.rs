@@ -71,7 +71,7 @@ impl Merging {
         (held.len > 0).then_some((held, full))
     }
 
-    /// True if no further segment may follow the segment `last`.
+    /// True if the segment `last` is the last one that may be merged.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_data_segment_without_special_flags_and_options_may_be_merged() {
+    fn a_segment_may_be_merged_only_if_it_has_data_and_no_special_flags_or_options() {
         let mut stamped = data(Flags::ACK);
         stamped.set_timestamps(Timestamps { val: 7, ecr: 8 });
         for good in [data(Flags::ACK), stamped, data(Flags::PSH), data(Flags::FIN)] {

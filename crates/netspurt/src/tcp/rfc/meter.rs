@@ -445,7 +445,7 @@ mod tests {
     /// RFC 7323 §4.1: the echo gives the sample. In Linux, the echo gives the sample only if all
     /// covered segments were sent twice.
     #[test]
-    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_one() {
+    fn the_echo_gives_the_sample_but_in_linux_only_if_no_segment_gives_a_sample() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_reported_by_sack_gives_a_sample_if_no_segment_is_acknowledged() {
+    fn a_segment_that_sack_reports_gives_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };

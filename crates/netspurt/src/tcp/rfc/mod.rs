@@ -6,14 +6,14 @@
 //! processes arriving segments by state, and [`predict`] processes the segments that were expected
 //! next. [`depart`] assembles segments. [`wake`] does the work of timers.
 //!
-//! The sending half, [`sender`], has parts that own their state: the sequence space and the peer's
-//! window ([`send_window`]), round trips ([`meter`]), [`recovery`], the timers ([`send_timers`]),
-//! probes ([`tail_probe`], [`persist`], [`super_fast`]), the [`pacer`], delivery [`rate`] samples,
-//! and the [account](account) of the sender's time. Recovery has four parts: loss detection
-//! ([`detect`], with its [`scoreboard`] and [`rack`]); the phases of a [`repair`], with [`prr`];
-//! proofs of spurious retransmissions ([`undo`]); and the congestion window ([`cwnd`]). [`ack`],
-//! [`output`] and [`due`] combine the parts of the sending half. Octets have numbers of 64 bits,
-//! which begin at 0, the number of the SYN.
+//! The sending half is [`sender`]. Each of its parts owns its state: the sequence space and the
+//! peer's window ([`send_window`]), round trips ([`meter`]), [`recovery`], the timers
+//! ([`send_timers`]), probes ([`tail_probe`], [`persist`], [`super_fast`]), the [`pacer`], delivery
+//! [`rate`] samples, and the [account](account) of the sender's time. Recovery has four parts: loss
+//! detection ([`detect`], with its [`scoreboard`] and [`rack`]); the phases of a [`repair`], with
+//! [`prr`]; proofs of spurious retransmissions ([`undo`]); and the congestion window ([`cwnd`]).
+//! [`ack`], [`output`] and [`due`] combine the parts of the sending half. Octets have numbers of 64
+//! bits, which begin at 0, the number of the SYN.
 
 mod account;
 mod ack;

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arrivals_that_blocks_report_are_sorted_in_ascending_order() {
+    fn reported_arrivals_are_sorted_in_ascending_order() {
         let reports = read(&[(7000, 8000), (3000, 4000)]);
         assert_eq!(reports.arrived, [None, None, Some((3000, 4000)), Some((7000, 8000))]);
         assert_eq!(reports.duplicate, None);
@@ -207,7 +207,7 @@ mod tests {
 
     /// RFC 2883 §4.1 and §4.2: the first block lies below the ACK, or within the second block.
     #[test]
-    fn a_first_block_below_the_ack_or_within_the_second_block_reports_a_duplicate() {
+    fn the_first_block_reports_a_duplicate_if_it_lies_below_the_ack_or_in_the_second_block() {
         assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));
         let reports = read(&[(3000, 3500), (3000, 4000)]);
         assert_eq!(reports.duplicate, Some((3000, 3500)));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_of_unsent_octets_and_empty_blocks_are_ignored() {
+    fn a_sack_block_is_ignored_if_it_is_empty_or_has_unsent_octets() {
         assert_eq!(read(&[(8000, 9001), (5000, 5000), (6000, 5000)]), Reports::default());
     }
 }

@@ -1,7 +1,7 @@
-//! Packets for segmentation offload (GSO, TSO). Linux sends several segments as one packet, which
-//! is cut into segments below the network stack. The last segment of this packet has PSH
-//! (`__tcp_transmit_skb`), so that the receiver's stack delivers it immediately. The last segments
-//! that cwnd and the peer's window allow may wait until a whole packet can be sent
+//! Computes the packets for segmentation offload (GSO, TSO). Linux sends several segments as one
+//! packet, which is cut into segments below the network stack. The last segment of this packet has
+//! PSH (`__tcp_transmit_skb`), so that the receiver's stack delivers it immediately. The last
+//! segments that cwnd and the peer's window allow may wait until a whole packet can be sent
 //! (`tcp_tso_should_defer`).
 
 use crate::congestion::Window;

@@ -1,11 +1,13 @@
-//! Probes of the peer's closed window, and the delay of a short segment (RFC 9293 §3.8.6).
+//! Decides when the peer's closed window is probed, and how long a short segment is delayed (RFC
+//! 9293 §3.8.6).
 
 use crate::packed::packed;
 use crate::units::Duration;
 
 use super::info::ProbesInfo;
 
-/// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this limit is BSD's.
+/// The longest time between probes of a closed window. RFC 9293 §3.8.6.1 sets no limit. BSD has
+/// this limit.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest time that a short segment waits for more octets (§3.8.6.2.1), if it does not wait
 /// for an RTO.

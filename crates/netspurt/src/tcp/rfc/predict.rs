@@ -1,6 +1,6 @@
-//! Header prediction: a fast path for arriving segments, because most of them are the segment that
-//! was expected next (Jacobson, "4BSD TCP Header Prediction", Computer Communication Review 20(2),
-//! 1990).
+//! Header prediction: a fast path for the segment that is expected next (Jacobson, "4BSD TCP Header
+//! Prediction", Computer Communication Review 20(2), 1990). Most segments that arrive were
+//! expected.
 //!
 //! The fast path is for a segment in sequence without anything unusual. The segment either brings
 //! octets to an end that has nothing outstanding, or acknowledges octets of a sender that suspects

@@ -282,7 +282,7 @@ mod tests {
     /// instant as three other segments. The clock was read again before the last two of these
     /// segments.
     #[test]
-    fn rack_waits_longer_for_segments_sent_after_another_clock_reading() {
+    fn rack_waits_longer_for_segments_that_were_sent_after_another_clock_reading() {
         let detect = |reads_clock| {
             let at = |ms| Time::ZERO + Duration::from_millis(ms);
             let (mut rack, mut scoreboard) = (Rack::default(), Scoreboard::default());

@@ -3,10 +3,10 @@
 use crate::packed::packed;
 
 /// Decides when the clock is read for the sending times of segments, as Linux does
-/// (`tcp_mstamp_refresh`). Retransmissions have the time at which the ACK that caused them arrived,
-/// or at which their timer fired. All new data that leaves in one call (`tcp_write_xmit`) has the
-/// same, later time. If the application writes more than a buffer of the host holds, several calls
-/// send these octets (`tcp_push_one`).
+/// (`tcp_mstamp_refresh`). A retransmission has the time of its cause: when an ACK arrived, or when
+/// a timer fired. All new data that leaves in one call (`tcp_write_xmit`) has the same, later time.
+/// If the application writes more than a buffer of the host holds, several calls send these octets
+/// (`tcp_push_one`).
 #[derive(Debug, Default)]
 pub(super) struct ClockReadings {
     /// Whether the clock is read for the next segment.

@@ -69,8 +69,8 @@ impl LossRecovery {
     }
 
     /// True if the phase is Open, F-RTO is off, the scoreboard is quiet (`Scoreboard::is_quiet`),
-    /// and no report of a duplicate waits for RACK. Also, no octet at or above `una` (the oldest
-    /// octet that is not acknowledged) may have been retransmitted.
+    /// and no report of a duplicate waits for RACK. In addition, no octet at or above `una` (the
+    /// oldest octet that is not acknowledged) was ever retransmitted.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -138,8 +138,8 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all octets that were outstanding when the phase began are acknowledged and, if the
-    /// rules ask for it, also one more octet.
+    /// Whether all octets that were outstanding at the beginning of the phase are acknowledged. If
+    /// the rules ask for it, one more octet must also be acknowledged.
     fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {

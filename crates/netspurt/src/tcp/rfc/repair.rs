@@ -77,7 +77,7 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// Whether the present ACK has already set cwnd, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// Whether no lost segment is retransmitted on the present ACK. The ACK showed one of two
+    /// True if the sender retransmits no lost segment on the present ACK. The ACK showed one of two
     /// things: a segment was late and not lost, or the receiver may have discarded octets that it
     /// had reported.
     pub(super) pauses: bool,
@@ -160,9 +160,9 @@ impl Repair {
         }
     }
 
-    /// Whether all octets that were outstanding when this phase began are acknowledged; if `beyond`
-    /// is true, whether one more octet is also acknowledged. False in Open and in Disorder, which
-    /// do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
+    /// Whether all octets that were outstanding at the beginning of this phase are acknowledged. If
+    /// `beyond` is true, one more octet must also be acknowledged. False in Open and in Disorder,
+    /// which do not end at a certain octet. Disorder lasts while duplicate ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,

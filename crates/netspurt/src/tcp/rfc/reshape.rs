@@ -29,8 +29,8 @@ pub(super) fn reshape(
 
 /// Joins the segment at `place` with the segments after it, as long as they fit completely into a
 /// full segment and into the peer's window (`tcp_retrans_try_collapse`). Three kinds of segments
-/// are not joined: segments that SACK reported, segments of another record (`MSG_EOR`), and parts
-/// of packets for segmentation offload that have several segments.
+/// are not joined: segments that SACK reported, segments of another record (`MSG_EOR`), and the
+/// segments of a packet for segmentation offload, if this packet has several segments.
 fn join(scoreboard: &mut Scoreboard, place: usize, window: &SendWindow) {
     let goes_on = |scoreboard: &Scoreboard, place: usize| scoreboard.get(place).goes_on();
     if goes_on(scoreboard, place) || place > 0 && goes_on(scoreboard, place - 1) {

@@ -117,8 +117,8 @@ impl CwndRules {
     }
 }
 
-/// Rules by which the sender sets its timers, and by which it decides when a round of samples ends,
-/// where Linux differs from the RFCs.
+/// Rules for the sender's timers and for the end of a round of samples, where Linux differs from
+/// the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, TimerRules};
@@ -128,8 +128,8 @@ impl CwndRules {
 pub struct TimerRules {
     /// The head is the first outstanding segment. An ACK without new octets also restarts the
     /// retransmission timer if its SACK blocks newly report a segment that was sent only once,
-    /// before the head was last sent (`tcp_clean_rtx_queue`). The head may then still be on its
-    /// way.
+    /// before the head was last sent (`tcp_clean_rtx_queue`). The reason is that the head may then
+    /// still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the first outstanding segment restarts a running retransmission timer,
     /// unless RACK's timer runs (`tcp_xmit_retransmit_queue`).
@@ -288,11 +288,11 @@ pub struct ReceiveRules {
     /// the switch, the size of the buffer is fixed.
     pub autotuning: bool,
     /// How long a data segment waits for segments that continue it. All of them are then merged
-    /// into one (generic receive offload). Zero: a segment does not wait.
+    /// into one (generic receive offload). If the value is zero, a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
     /// The answers to a repeated SYN, and to a segment outside the receive window without data or
-    /// FIN, also count as challenge ACKs. Zero: there is no minimum.
+    /// FIN, also count as challenge ACKs. If the value is zero, there is no minimum.
     pub challenge_interval: Duration,
 }
 

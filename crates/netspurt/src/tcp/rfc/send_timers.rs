@@ -27,11 +27,11 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether the rule `counts_from_head` is on: if RACK's timer was armed after the
-    /// retransmission timer, the next restart sets the retransmission timer from the last
-    /// transmission of the head (the first outstanding segment).
+    /// Whether the rule `counts_from_head` is on. By this rule, the next restart of the
+    /// retransmission timer counts from the last transmission of the head (the first outstanding
+    /// segment), if RACK's timer was armed after the retransmission timer.
     from_head: bool,
-    /// Whether the retransmission timer does not run while RACK's timer runs.
+    /// True if the retransmission timer stops while RACK's timer runs.
     yields: bool,
     tail_probe: Time,
     /// When RACK's timer fires.
@@ -134,13 +134,13 @@ impl SendTimers {
         self.retries = 0;
     }
 
-    /// Whether the retransmission timer does not run while RACK's timer runs.
+    /// True if the retransmission timer stops while RACK's timer runs.
     #[inline]
     pub(super) fn yields(&self) -> bool {
         self.yields
     }
 
-    /// True if the retransmission timer does not run, and RACK's timer does not run in its place.
+    /// True if the retransmission timer does not run, and RACK's timer does not replace it.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())

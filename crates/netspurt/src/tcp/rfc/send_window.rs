@@ -381,7 +381,7 @@ impl SendWindow {
         self.closing || self.may_send_short_inner()
     }
 
-    /// True if a short segment that is not at the end of the data may be sent now.
+    /// True if a short segment before the end of the data may be sent now.
     pub(super) fn may_send_short_inner(&self) -> bool {
         !self.short.wait(self.una, self.flight())
     }

@@ -54,9 +54,10 @@ const TURN_SHIFT: u32 = 17;
 pub(super) const TURN_MAX: u32 = (1 << 12) - 1;
 /// The bit of a segment that ends a record (Linux's `MSG_EOR`): no later data joins it.
 const ENDS_RECORD: u32 = 1 << 29;
-/// The bit of a segment that has PSH even if it is not the last one of its packet: a write of the
-/// application ends in it, or the timer of window probes sent it. A packet here is what the sender
-/// hands to segmentation offload (GSO, TSO); the offload divides it into segments.
+/// The bit of a segment that has PSH even if it is not the last one of its packet. There are two
+/// reasons: a write of the application ends in this segment, or the timer of window probes sent it.
+/// A packet here is what the sender hands to segmentation offload (GSO, TSO); the offload divides
+/// it into segments.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that is not the last one of its packet.
 const GOES_ON: u32 = 1 << 31;

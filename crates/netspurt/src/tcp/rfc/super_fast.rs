@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_partial_ack_restarts_the_timer_if_sfr_next_halves_is_set() {
+    fn if_the_switch_next_is_on_each_partial_ack_restarts_the_timer() {
         let sfr = Some(SfrConfig::default());
         let config = RfcConfig { sfr, sfr_next_halves: Some(3), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_reported_as_a_duplicate_was_spurious() {
+    fn a_probe_was_spurious_if_it_is_reported_as_a_duplicate() {
         let reported = News { acked: 1000, duplicate_end: Some(5000), ..News::default() };
         assert_eq!(judge(true, 5000, &reported), (false, false));
         assert_eq!(judge(true, 5000, &News::default()), (false, false), "a duplicate ACK");

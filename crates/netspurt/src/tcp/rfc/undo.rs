@@ -1,5 +1,5 @@
-//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports of
-//! duplicates).
+//! Finds proofs that retransmissions were spurious: by timestamps, by F-RTO, and by D-SACK (reports
+//! of duplicates).
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
@@ -355,7 +355,7 @@ mod tests {
     /// Linux: `tcp_init_undo` counts the retransmissions that are outstanding at the cut, because
     /// their reports come after the cut.
     #[test]
-    fn retransmissions_that_are_outstanding_at_the_cut_must_be_reported_too() {
+    fn the_proof_also_needs_reports_of_retransmissions_outstanding_at_the_cut() {
         let mut watch = after_cut(&[2000, 3000]);
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         watch.on_cut(Prior::new(window, 8000, 1000, false), true);
@@ -387,7 +387,7 @@ mod tests {
     /// Linux: `tcp_check_dsack` counts each report of octets above `una` at the cut, even after the
     /// report of a duplicate that the path made.
     #[test]
-    fn in_linux_each_report_of_octets_above_una_at_the_cut_counts() {
+    fn in_linux_a_report_counts_if_its_octets_lie_above_una_at_the_cut() {
         let mut watch = after_cut(&[2000, 3000]);
         watch.take_copies_report(1000, 1);
         assert_eq!(watch.prior.and_then(|prior| prior.unreported), Some(2));

@@ -12,7 +12,7 @@ pub(super) struct Usage {
     /// The maximum of the field [`Sending::out`].
     most_out: u64,
     /// The end of the flight to which the fields `limited` and `most_out` belong. When all octets
-    /// below this end are acknowledged, both fields are measured anew.
+    /// below this end are acknowledged, the measurement of both fields begins again.
     until: u64,
     /// The maximum of the outstanding octets since the measurement last began.
     used: u64,
@@ -133,7 +133,7 @@ mod tests {
     /// Linux's rule (`tcp_is_cwnd_limited`): in slow start cwnd may grow if it is more than half
     /// full.
     #[test]
-    fn cwnd_grows_if_it_is_full_and_in_slow_start_also_if_it_is_more_than_half_full() {
+    fn cwnd_grows_only_if_full_but_in_slow_start_more_than_half_full_is_enough() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);

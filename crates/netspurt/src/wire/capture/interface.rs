@@ -47,7 +47,7 @@ impl Interface {
 /// The numbers of packets that a capture missed, as the interface statistics of pcapng give them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureDrops {
-    /// The number of packets that interfaces dropped for lack of resources.
+    /// The number of packets that interfaces dropped because they lacked resources.
     pub interface: u64,
     /// The number of packets that the system dropped before the capturing program got them.
     pub system: u64,

@@ -1,4 +1,4 @@
-//! Captures: the packets of pcap and pcapng files, one after the other.
+//! Reads captures: the packets of pcap and pcapng files, one after the other.
 //!
 //! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, so
 //! the reader keeps at most 2 MiB of the file in memory.

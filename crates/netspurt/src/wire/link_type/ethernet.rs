@@ -53,7 +53,7 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
 /// No field names the content after the labels. The first octet shows whether the content is IP.
 /// Routers look at the first four bits (RFC 4928 §3). Other content is an Ethernet frame (RFC
 /// 4448). A control word that begins with four zero bits usually precedes the frame (RFC 4385 §3).
-/// Content that begins with four zero bits may thus be a control word or a frame. The reader looks
+/// So content that begins with four zero bits may be a control word or a frame. The reader looks
 /// for a known type at two places: the place of the type after a control word, and the place of the
 /// type without a control word. It assumes a control word, unless only the second place has a known
 /// type.

@@ -27,7 +27,7 @@ pub(in super::super) enum LinkHeader {
 /// announces a protocol that is not supported.
 pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
 
-/// The number of 16 bits at offset `at`, in network order. `None` if octets are missing.
+/// The 16-bit number at the offset `at`, in network order. `None` if octets are missing.
 #[inline]
 pub(in super::super) fn half(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?))

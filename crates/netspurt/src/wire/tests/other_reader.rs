@@ -77,7 +77,7 @@ fn by_etherparse(bytes: &[u8]) -> (Segment, Vec<u8>) {
 
 proptest! {
     #[test]
-    fn etherparse_and_decode_read_the_same_segment(
+    fn etherparse_and_our_decoder_read_the_same_segment(
         segment in segments(), (source, destination) in ends()
     ) {
         let bytes =
