@@ -157,32 +157,9 @@ impl CaptureNotes {
         (count + more, least)
     }
 
-    /// The note on the packets that the capture lacks.
-    fn dropped_line(&self) -> Option<String> {
-        let (count, s) = (self.dropped, if self.dropped == 1 { "" } else { "s" });
-        (count > 0).then(|| {
-            format!(
-                "the capture lacks {count} packet{s}, as its interface statistics report; without \
-                 these packets, causes and verdicts may be wrong"
-            )
-        })
-    }
-
-    /// The notes in words, one per line. Empty if there is nothing to note.
-    pub fn lines(&self) -> Vec<String> {
-        let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
+    /// The lines about packets whose times are missing or wrong.
+    fn times_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some((LinkType(number), count)) = self.unread {
-            lines.push(format!("link type {number} cannot be read: {}", counted(count)));
-        }
-        if self.cut > 0 {
-            lines.push(format!(
-                "the snap length cut the TCP headers of {}: SACK blocks and timestamps may be \
-                 missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
-                 packet",
-                counted(self.cut)
-            ));
-        }
         if self.untimed > 0 {
             lines.push(format!(
                 "the capture has {} without a time, or with a time that 64 bits of nanoseconds \
@@ -207,6 +184,35 @@ impl CaptureNotes {
                 self.back_ns_max as f64 / 1e6
             ));
         }
+        lines
+    }
+
+    /// The note on the packets that the capture lacks.
+    fn dropped_line(&self) -> Option<String> {
+        (self.dropped > 0).then(|| {
+            format!(
+                "the capture lacks {}, as its interface statistics report; without these packets, \
+                 causes and verdicts may be wrong",
+                counted(self.dropped)
+            )
+        })
+    }
+
+    /// The notes in words, one per line. Empty if there is nothing to note.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some((LinkType(number), count)) = self.unread {
+            lines.push(format!("link type {number} cannot be read: {}", counted(count)));
+        }
+        if self.cut > 0 {
+            lines.push(format!(
+                "the snap length cut the TCP headers of {}: SACK blocks and timestamps may be \
+                 missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
+                 packet",
+                counted(self.cut)
+            ));
+        }
+        lines.extend(self.times_lines());
         lines.extend(self.dropped_line());
         lines.extend(self.tunnels_line());
         if let (count @ 1.., mtu) = self.too_big {
@@ -240,6 +246,11 @@ impl CaptureNotes {
         }
         lines
     }
+}
+
+/// A number of packets in words.
+fn counted(count: u64) -> String {
+    format!("{count} packet{}", if count == 1 { "" } else { "s" })
 }
 
 /// A span of nanoseconds in words.
