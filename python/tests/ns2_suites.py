@@ -95,7 +95,7 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return the events of the senders of our run, and the drops.
+    """Return the events of the senders in a run of netspurt, and the drops.
 
     The rows have the same form as the rows of ns-2, which `suites.run` returns.
     """
@@ -115,7 +115,10 @@ def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
 
 
 def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]:
-    """Yield the time [s], the kind and the packet of each event. Packets are moved by `shift`."""
+    """Yield the time [s], the kind and the packet of each event.
+
+    `shift` is added to the number of each packet.
+    """
     seen = run.segments.select(run.segments["flow"] == flow)
     columns = (seen[name].tolist() for name in ("t_ns", "direction", "packet"))
     for t, direction, packet in zip(*columns, strict=True):
@@ -131,7 +134,7 @@ def first_difference(
 ) -> tuple[int, suites.Row | None, suites.Row | None] | None:
     """Return the index and both rows of the first difference, or `None` if all rows agree.
 
-    Times may differ by `TOLERANCE_US`. A row is `None` if its list is too short.
+    Times may differ by `TOLERANCE_US`. A row is `None` if its list ends earlier.
     """
     for place in range(max(len(own_rows), len(ns2_rows))):
         a = own_rows[place] if place < len(own_rows) else None

@@ -116,8 +116,8 @@ def test_a_page_shows_frequent_changes_as_a_range_until_the_reader_zooms_in(
     opened(browser, file)
     note = "return document.querySelectorAll('figcaption .aside')[1].hidden"
     assert browser.execute_script(note) is False
-    # Compute the share of pixels in the full colour. In a solid block, it is nearly 1. In a range,
-    # it is small, because only the line of the mean has this colour.
+    # Compute the share of pixels in the full colour of the line. In a solid block, it is nearly 1.
+    # In a range, it is small, because only the line of the mean has this colour.
     full = """
     const canvas = document.querySelector(".stack canvas");
     const { data } = canvas.getContext("2d").getImageData(100, 40, canvas.width - 200, 80);
@@ -169,7 +169,7 @@ def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run)
     assert box.x1 <= figure.bbox.x1
 
 
-def test_a_point_at_the_zero_of_a_logarithmic_axis_is_described_with_the_value_zero(
+def test_a_point_is_described_as_zero_where_a_logarithmic_axis_shows_zero(
     browser: Any, tmp_path: Path
 ) -> None:
     point = Points(label="none seen", ink="blue", x=np.array([0.001]), y=np.array([1.0]), size=6)

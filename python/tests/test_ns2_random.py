@@ -1,9 +1,9 @@
 """Compares the profile `ns-2` with the simulator ns-2.35 in random cases.
 
-The cases vary losses, queues, steps of the delay, clocks and receivers. An answer has the events of
-ns-2 in one case. A case counts only if ns-2 keeps its order of packets when the delay of the
-slowest link changes by 1 ns. A tie is two events at one instant, whose order in ns-2 depends on the
-rounding of floating-point numbers.
+The cases vary losses, queues, sudden changes of the delay, clocks and receivers. An answer has the
+events of ns-2 in one case. A case counts only if a change of 1 ns in the delay of the slowest link
+leaves the order of packets in ns-2 as it was. A tie is two events at one instant, whose order in
+ns-2 depends on the rounding of floating-point numbers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from ns2_ties import coincidences, reach_ns
 
 #: Cases that count, but in which netspurt differs from ns-2 because of a tie. The two events are a
 #: departure and an arrival, or an arrival and the end of a hold (the wait of a delayed ACK). Their
-#: instants differ in the last bits of ns-2's floating-point numbers, so ns-2 begins with the event
-#: that it scheduled last. If the rate changes by 1e-8 of its value, or the hold by 1 ns, the order
-#: in ns-2 changes, too.
+#: exact instants are equal. As floating-point numbers, they differ in the last bits: the event that
+#: ns-2 scheduled last comes out earlier, so ns-2 runs it first. The order in ns-2 changes if the
+#: rate changes by 1e-8 of its value, or if the hold changes by 1 ns.
 ROUNDED = {2, 3, 12}
 
-#: The seed and the number of the new cases. They are not stored, so the tests run them with ns-2.
+#: The seed of the new cases, and how many new cases there are. They are not stored, so the tests
+#: run them with ns-2.
 FRESH_SEED, FRESH_COUNT = 77, 60
 
-#: How many of the new cases are also compared with a wrong initial window.
+#: How many of the new cases are also run with a wrong initial window and compared.
 WRONG_COUNT = 20
 
 
@@ -86,13 +87,13 @@ def test_the_cases_have_all_values_of_eight_settings() -> None:
     assert sum(1 for a in answers() if a.case["drops"]) > 100
 
 
-def test_all_cases_that_count_except_three_equal_ns2_packet_for_packet() -> None:
+def test_only_three_of_the_cases_that_count_differ_from_ns2_in_a_packet() -> None:
     """The order and the round trips in ticks must be equal. Times may differ by at most 5 us."""
     parted = {number for number in differences() if answers()[number].tie != "delay"}
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
 
 
-def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_in_netspurt() -> None:
+def test_every_difference_comes_from_a_tie_in_ns2_and_a_coincidence_in_netspurt() -> None:
     for number, difference in differences().items():
         assert answers()[number].tie, number
         assert is_near_a_coincidence(answers()[number], difference), (number, difference)

@@ -1,4 +1,4 @@
-"""Tests tables: selection, order, missing values, and values read back exactly from CSV."""
+"""Tests of tables: selection, order, missing values, and values read back exactly from CSV."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_whole_number_of_more_than_32_bits_keeps_all_its_digits(two: ns.Run, r
 
 @pytest.mark.parametrize("flow", ["bulk", "pages"])
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_the_options_flow_and_direction_select_only_their_rows(
+def test_the_options_flow_and_direction_select_the_rows_of_this_flow_and_direction(
     two: ns.Run, rows: Show, flow: str, direction: str
 ) -> None:
     every = rows("segments")
@@ -153,7 +153,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_invalid_selections_are_errors_and_without_a_name_all_tables_are_listed(
+def test_invalid_selections_are_refused_and_all_tables_are_listed_if_no_table_is_named(
     netspurt: Command, saved: Path
 ) -> None:
     refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
@@ -218,7 +218,9 @@ def test_rows_can_be_selected_by_booleans_and_numbers(two: ns.Run) -> None:
     assert set(two.cwnd.where(t_ns=first)["t_ns"].tolist()) == {first}
 
 
-def test_seconds_are_nanoseconds_divided_by_a_billion_and_nan_if_missing(two: ns.Run) -> None:
+def test_a_time_in_seconds_is_a_billionth_of_its_nanoseconds_and_a_missing_time_is_nan(
+    two: ns.Run,
+) -> None:
     finished: Any = two.flows["finished_ns"]
     seconds = two.flows.seconds("finished_ns")
     assert np.isnan(seconds).tolist() == np.ma.getmaskarray(finished).tolist()
@@ -253,7 +255,7 @@ def test_a_table_shows_at_most_five_rows_and_says_how_many_it_has(two: ns.Run) -
     assert len(repr(two.flows).splitlines()) == 2 + len(two.flows)
 
 
-def test_times_after_the_options_from_and_to_count_from_the_first_packet_of_the_capture(
+def test_the_options_from_and_to_take_times_since_the_first_packet_of_the_capture(
     netspurt: Command, saved: Path
 ) -> None:
     found = explain(saved / "west0.pcapng", segments=True)
@@ -273,7 +275,7 @@ def test_times_after_the_options_from_and_to_count_from_the_first_packet_of_the_
         assert len(rows["connections"]) == (2 if option == "--to" else 0)
 
 
-def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
+def test_the_list_of_tables_states_the_instant_from_which_each_table_counts_time(
     netspurt: Command, saved: Path
 ) -> None:
     capture = saved / "west0.pcapng"
@@ -292,6 +294,6 @@ def test_the_list_of_tables_names_the_instant_from_which_each_table_counts_time(
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 
 
-#: Four tables of a capture with the column `t_ns`. In some of these tables `t_ns` counts from 1970,
-#: and in the others from the first packet.
+#: Four of the tables of a capture. Each has the column `t_ns`. In some of these tables `t_ns` counts
+#: from 1970, and in the others from the first packet.
 TIMED = ("connections", "retransmissions", "segments", "round_trips")

@@ -26,7 +26,7 @@ pub struct DrillWorld {
     ends: WireEnds,
     /// The segments that have left the host, but that packetdrill has not taken yet.
     sent: VecDeque<(Time, Segment)>,
-    /// For each epoll and each of its sockets, the data that `epoll_ctl` set and `epoll_wait` must
+    /// For each epoll and each socket that it watches: the data that `epoll_ctl` set and `epoll_wait` must
     /// return.
     marks: BTreeMap<(Fd, Fd), u64>,
     /// The unsupported request, or the fault, that stopped the host.
@@ -162,7 +162,7 @@ impl DrillWorld {
         true
     }
 
-    /// The instant that comes the time `span` after now.
+    /// The present instant plus the time `span`.
     pub fn after(&mut self, span: Duration) -> Time {
         self.clock.host_time() + span
     }

@@ -5,8 +5,8 @@ use netspurt::units::Duration;
 use serde::Serialize;
 
 /// Quantiles of the lateness of deliveries. The quantile for a share, such as 99 of 100, is the
-/// smallest lateness that at least this share of the deliveries does not exceed. The median is the
-/// quantile for one half.
+/// smallest lateness *L* for which at least this share of the deliveries is late by *L* or less.
+/// The median is the quantile for one half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.

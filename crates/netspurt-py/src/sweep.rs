@@ -52,8 +52,8 @@ impl From<PyLabel> for Label {
 }
 
 /// The outcome of a chunk as a tuple. The first value is the Parquet file of the chunk, as octets.
-/// Four numbers of cases follow: done cases, cases that exceeded a limit (cut), late cases, and
-/// cases with errors. The next value is the first error, with its case and its message. The last
+/// Four numbers of cases follow: done cases, cases that exceeded a limit (cut), cases whose live run
+/// was not valid (late), and cases with errors. The next value is the first error, with its case and its message. The last
 /// value is the time that the cases took, in seconds.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
@@ -73,7 +73,8 @@ impl PySweep {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
     }
 
-    /// A sweep over a list of scenarios. Each scenario has one label for each of the `names`.
+    /// A sweep over a list of scenarios. `names` has the names of the axes. Each scenario has one
+    /// label on each axis.
     #[staticmethod]
     #[pyo3(signature = (names, cases, *, seeds, paired, events, time_ns))]
     fn listed(
@@ -138,18 +139,18 @@ impl PySweep {
         self.0.scenario(case).map(PyScenario::of).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The names of the axes from which every run draws a random value.
+    /// The names of the axes whose values are drawn at random for each run.
     #[getter]
     fn drawn(&self) -> Vec<String> {
         self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
     }
 
-    /// Raises an error if an end in a case runs the kernel's TCP.
+    /// Raises an error if the kernel's TCP is an end of a flow in at least one case.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.0.kernel().map_or(Ok(()), |error| Err(scenario_error(py, error)))
     }
 
-    /// Whether an end in a case runs the kernel's TCP.
+    /// Whether the kernel's TCP is an end of a flow in at least one case.
     #[getter]
     fn is_live(&self) -> bool {
         self.0.kernel().is_some()
@@ -261,8 +262,8 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Stops all chunks, and waits for their threads for at most five seconds. A thread that calls
-    /// an algorithm in Python must not outlive the interpreter.
+    /// Stops all chunks, and waits for their threads for at most five seconds. It waits because a
+    /// thread that calls an algorithm in Python must not outlive the interpreter.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| {
             let mut engine = self.lock();

@@ -33,8 +33,8 @@ class Price:
         the median round trip of each recording of delays. In recordings of one-way delays, twice a
         delay counts as a round trip.
     loss
-        The share of packets that are lost, from 0 to 1; `None` for the share of each recording,
-        computed from its losses after the first answer.
+        The share of packets that are lost, from 0 to 1. `None` means the share of lost probes in
+        each recording. Losses before the first answer do not count.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-//! Corrects delays that ping of iputils rounded without a carry: some versions write 53.95 ms as
-//! 53.10.
+//! Corrects delays that lack a carry. Some versions of iputils' ping round the decimals up, but do
+//! not carry to the whole milliseconds: they write 53.95 ms as 53.10 and not as 54.0.
 
 use netspurt::units::Duration;
 
@@ -56,7 +56,7 @@ impl MissingCarries {
         self.foreign
     }
 
-    /// Adds the missing carries to the delays, and moves the times of sending back by the same
+    /// Adds the missing carries to the delays, and makes the times of sending earlier by the same
     /// amount. Delays of the form [`CarryForm::Ones`] change only if another delay shows that
     /// iputils wrote the log. Returns the number of changed delays.
     pub fn carry(&self, tally: &mut Tally) -> u64 {

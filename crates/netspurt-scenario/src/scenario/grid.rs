@@ -77,8 +77,8 @@ impl Grid {
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// The problem to report if an end uses the kernel's TCP in some case; `None` if no such case
-    /// is found. The problem names the first place that asks for the kernel's TCP. If every point
+    /// The problem to report if an end uses the kernel's TCP in at least one case. `None` if no
+    /// such case is found. The problem names the first place that asks for the kernel's TCP. If every point
     /// of an axis sets the `endpoint` of a flow or population, the file's value of this key is not
     /// checked.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
@@ -216,9 +216,9 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 }
 
 /// Checks that the document can be read and has every required key. A mistake is returned with a
-/// flag. The flag is `false` if a value is wrong. The flag is `true` if a path is wrong or a
-/// required key is missing. It is also `true` if a file that the document names is wrong or
-/// missing.
+/// flag, which says whether the path is to blame. The flag is `false` if a value is wrong. The flag
+/// is `true` if a path is wrong or a required key is missing. It is also `true` if the document
+/// refers to a file that is wrong or missing.
 fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();

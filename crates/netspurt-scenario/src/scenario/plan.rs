@@ -158,7 +158,7 @@ fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
         Ok(bytes @ 40..=65_535) => Ok(bytes),
         _ => {
             let message = format!("captures cannot keep {} of a packet", record.snap);
-            Err(Problem::at(["record", "snap"], message).fix("write 40 B to 65535 B"))
+            Err(Problem::at(["record", "snap"], message).fix("write a size from 40 B to 65535 B"))
         }
     }
 }

@@ -12,8 +12,8 @@ pub(super) type Epoll = BTreeMap<Fd, Interest>;
 /// The events for which a socket is watched, and whether there is something new to report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
-    /// The events. They include errors and hang-ups, unless a one-shot watch has reported its
-    /// event.
+    /// The events. They include errors and hang-ups. After a one-shot watch has reported an event, there
+    /// are no events.
     pub(super) events: Readiness,
     pub(super) has_news: bool,
 }
@@ -22,7 +22,8 @@ impl Interest {
     /// The bits that say how events are reported. All other bits are events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups. The first `epoll_wait` checks the socket.
+    /// A watch for `events`, errors and hang-ups. The first `epoll_wait` checks the socket, even if
+    /// nothing has happened since the watch was made.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }

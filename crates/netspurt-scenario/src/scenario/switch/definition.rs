@@ -9,11 +9,11 @@ use super::kind::SwitchKind;
 use super::value::SwitchValue;
 use super::words::{Words, words};
 
-/// A switch of a TCP connection, defined once for all code that reads, writes, checks or lists
-/// switches.
+/// A switch of a TCP connection. Each switch is defined in one place, for all code that reads,
+/// writes, checks or lists switches.
 #[derive(Debug)]
 pub struct Switch {
-    /// The key of the switch below `tcp`; `rto.min` is `min` in the table `rto`.
+    /// The key of the switch in the table `tcp`. For example, `rto.min` is `min` in the table `rto`.
     pub key: &'static str,
     /// What the switch does, in one line.
     pub doc: &'static str,
@@ -25,7 +25,7 @@ pub struct Switch {
     /// Where the switch is stored in the configuration of ns-2's senders.
     ns: Option<Access<NsConfig>>,
     /// Where the switch is stored in the configuration of byte-sequenced connections, which give
-    /// each octet a sequence number (ns-2's senders number segments).
+    /// each octet a sequence number. (ns-2's senders give each segment a number.)
     rfc: Option<Access<RfcConfig>>,
     /// Where the switch is stored in the configuration of the kernel.
     kernel: Option<Access<KernelTcp>>,
@@ -50,8 +50,8 @@ enum Via<C: 'static> {
 /// How a switch is read and written if a [`Field`] is not enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
-    /// Returns the value. `None` if the switch does not apply to this configuration, for example to
-    /// its congestion control algorithm. Also `None` if the kernel chooses the value.
+    /// Returns the value. `None` if the switch does not apply to this configuration, for example
+    /// because of its congestion control algorithm. Also `None` if the kernel chooses the value.
     pub read: fn(&C) -> Option<SwitchValue>,
     /// Sets the value.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,
@@ -92,7 +92,8 @@ impl<T: Words> Worded for T {
 /// Why a configuration refuses a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The key in the switch's table that is to blame, if there is one.
+    /// If the value of the switch is a table, the key in it that is to blame. `None` if the whole
+    /// value is to blame.
     pub part: Option<&'static str>,
     /// The mistake.
     pub message: String,
@@ -101,12 +102,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Makes the refusal of a value as a whole.
+    /// Makes a refusal that blames the whole value.
     pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// Returns the refusal, but with the blame on `key`, a key in the switch's table.
+    /// Returns the refusal, but with the blame on `key`, a key in the table that is the value.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }

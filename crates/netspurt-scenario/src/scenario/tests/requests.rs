@@ -52,7 +52,7 @@ fn ms(table: &Table, name: &str) -> Vec<i64> {
 /// SYN and SYN-ACK together take 20 ms, a request 10 ms, the service 5 ms, and a reply 10 ms. The
 /// think time of 50 ms follows.
 #[test]
-fn each_request_waits_for_the_reply_before_it() {
+fn each_request_waits_for_the_reply_to_the_previous_request() {
     let results = results(&[]);
     let requests = results.table("requests").unwrap();
     assert_eq!(names(requests), ["web"; 3]);
@@ -83,7 +83,7 @@ fn after_a_pause_the_time_of_the_first_request_does_not_include_the_handshake() 
 }
 
 #[test]
-fn if_a_reply_takes_several_rounds_its_first_octet_arrives_before_its_last_octet() {
+fn a_reply_of_several_rounds_takes_several_round_trips_from_its_first_to_its_last_octet() {
     // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
     // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
@@ -145,7 +145,7 @@ fn the_states_of_both_ends_of_a_flow_of_requests_are_recorded_separately() {
 }
 
 #[test]
-fn a_resolved_flow_of_requests_gives_the_same_run() {
+fn a_flow_of_requests_gives_the_same_run_if_all_defaults_are_written_out() {
     let text = WEB.replace(", think = \"50 ms\", serve = \"5 ms\"", "");
     let scenario = Scenario::parse("web.toml", &text).unwrap();
     let resolved = scenario.resolved();
@@ -176,7 +176,7 @@ fn captures_keep_128_octets_of_each_packet_or_the_number_that_the_scenario_sets(
     for snap in ["39 B", "66 kB"] {
         let text = format!("{WEB}\n[record]\nsnap = \"{snap}\"");
         let error = Scenario::parse("web.toml", &text).expect_err(snap).to_string();
-        assert!(error.contains("write 40 B to 65535 B"), "{error}");
+        assert!(error.contains("write a size from 40 B to 65535 B"), "{error}");
     }
 }
 
@@ -200,7 +200,7 @@ fn each_mistake_about_requests_is_reported_with_its_fix() {
 /// Each message begins a new packet. So the number of a packet depends on where messages begin, and
 /// not only on the octets before the packet.
 #[test]
-fn packets_are_numbered_message_by_message() {
+fn the_numbers_of_packets_continue_from_message_to_message() {
     // A reply of 20 kB has 14 packets, and the last of them has 1176 octets.
     let base = [
         ("flows.web.app.reply", "20 kB"),

@@ -4,12 +4,12 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The ceilings that the outstanding octets of a direction reached, and how often they reached
-/// them.
+/// The ceilings that the outstanding octets of a direction reached, and how often each ceiling was
+/// reached.
 ///
 /// If a sender fills its congestion window, this window grows by at least half a segment in each
-/// round trip without a loss. This is the growth of RFC 5681 §3.1 with delayed ACKs, and the growth
-/// of RFC 9438 §4.3 is not slower. So if the outstanding octets often reach the same ceiling and
+/// round trip without a loss. RFC 5681 §3.1 with delayed ACKs has this growth, and the growth of
+/// RFC 9438 §4.3 is at least as fast. So if the outstanding octets often reach the same ceiling and
 /// never exceed it, the congestion window does not limit them. The limit is then the receive
 /// window, or a limit of the sender, such as its send buffer.
 ///
@@ -36,12 +36,12 @@ pub struct FlightCeiling {
     most: u64,
     /// The current series of round trips.
     current: CeilingSeries,
-    /// The series with the most full round trips so far.
+    /// The series with the largest number of full round trips so far (see [`CeilingSeries::full`]).
     best: CeilingSeries,
 }
 
-/// Consecutive round trips without a retransmission in which the outstanding octets exceeded a
-/// ceiling by at most two segments.
+/// Consecutive round trips in which nothing was retransmitted, and in which the outstanding octets
+/// never exceeded a ceiling by more than two segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CeilingSeries {
     /// The ceiling in octets: the most octets that were outstanding in the first round trip.
@@ -66,7 +66,8 @@ impl FlightCeiling {
     /// The minimum number of full round trips that show a ceiling. In 20 round trips, a congestion
     /// window would grow by ten segments, so the outstanding octets would exceed the ceiling.
     const FULL_MIN: u64 = 20;
-    /// The outstanding octets may differ from the ceiling by at most `SEGMENTS_OFF` segments.
+    /// A round trip is full if its outstanding octets are at most `SEGMENTS_OFF` segments below the
+    /// ceiling. A series ends if they are more than `SEGMENTS_OFF` segments above the ceiling.
     const SEGMENTS_OFF: u64 = 2;
 
     /// Notes that `bytes` octets are outstanding after a segment was sent.
@@ -76,8 +77,8 @@ impl FlightCeiling {
     }
 
     /// Takes an acknowledgment of new octets at the instant `at`. `octets` has two values: the
-    /// octet after the last acknowledged octet, and the octet after the highest octet that was
-    /// sent. A segment has `segment_bytes` octets of payload.
+    /// first octet that is not acknowledged, and the first octet that was never sent. A segment has
+    /// `segment_bytes` octets of payload.
     #[inline]
     pub fn acked(&mut self, at: Time, octets: (u64, u64), segment_bytes: u64) {
         let (una, highest) = octets;
@@ -90,7 +91,8 @@ impl FlightCeiling {
         (self.trip_end, self.most) = (Some(highest), highest.saturating_sub(una));
     }
 
-    /// Ends a round trip. Its outstanding octets may differ from the ceiling by `off_max`.
+    /// Ends a round trip. It counts as full if its outstanding octets differ from the ceiling by at
+    /// most `off_max`.
     fn end_trip(&mut self, at: Time, off_max: u64) {
         let series = &mut self.current;
         if series.full == 0 || self.most > series.bytes + off_max {
@@ -121,7 +123,7 @@ impl FlightCeiling {
         self.current = CeilingSeries::default();
     }
 
-    /// The series with the most full round trips. `None` if the outstanding octets did not come
+    /// The series with the largest number of full round trips. `None` if the outstanding octets did not come
     /// back to a ceiling often enough.
     pub fn series(&self) -> Option<CeilingSeries> {
         Some(self.best).filter(|best| best.full >= Self::FULL_MIN)

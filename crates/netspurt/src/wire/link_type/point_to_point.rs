@@ -1,5 +1,4 @@
-//! Skips the headers of PPP, over Ethernet and over serial lines, and of Cisco's framing of serial
-//! lines.
+//! Skips the header of PPP (over Ethernet or a serial line), and Cisco's header for serial lines.
 
 use super::headers::{Behind, LinkHeader, half};
 
@@ -12,8 +11,8 @@ pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The header or packet after the header of a frame of PPP. The header of PPP has an address and a
-/// control octet, and then the protocol. The address and the control octet may be left out (RFC
+/// What follows the header of PPP: another header, or a packet. The header of PPP has an address
+/// octet, a control octet, and the protocol. The address and the control octet may be left out (RFC
 /// 1661 §6.6). The first octet of the protocol may be left out if it is zero (§6.5).
 pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     const IPV4: u16 = 0x0021;
@@ -35,7 +34,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
 }
 
 /// The header or packet after a header of a serial line. On a serial line, frames have the header
-/// of PPP or Cisco's header. Cisco's header has another address, and the type field of Ethernet.
+/// of PPP or Cisco's header. In Cisco's header, the address has a
+/// different value, and the type field of Ethernet takes the place of the protocol.
 pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
     match data {
         [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
