@@ -294,6 +294,6 @@ def test_the_list_of_tables_states_the_instant_from_which_each_table_counts_time
     assert [one["start_ns"] for one in explained] == [found.start_ns]
 
 
-#: Four of the tables of a capture. Each has the column `t_ns`. In some of these tables `t_ns` counts
-#: from 1970, and in the others from the first packet.
+#: Four of the tables of a capture. Each has the column `t_ns`. In some of these tables `t_ns`
+#: counts from 1970, and in the others from the first packet.
 TIMED = ("connections", "retransmissions", "segments", "round_trips")
