@@ -97,7 +97,7 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
     for place, one in enumerate(together):
         alone = [Weighing([of], price).costs[place].total.value for of in replays]
         assert one.total.value == pytest.approx(np.average(alone, weights=[1000, 1000, 3000]))
-    with pytest.raises(ValueError, match="different estimators"):
+    with pytest.raises(ValueError, match="their estimators differ"):
         Weighing([replays[0], ns.replay(paths[1], ["mills"])], price)
 
 
@@ -509,7 +509,9 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min() -> None:
     assert f"The value of {floor} ms was computed from these delays, so test it on another" in told
     assert f"Set {floor} ms only if no receiver delays ACKs by {floor} ms or more" in told
     assert "With QUIC" not in told
-    why = f"The {floor} ms are not recommended, because they were computed from this recording."
+    why = (
+        f"The value of {floor} ms is not recommended, because it was computed from this recording."
+    )
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
     # The headline gives no reason if the user named the rto_min, or if `linux` is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])

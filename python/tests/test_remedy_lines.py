@@ -55,7 +55,7 @@ def test_an_outage_is_shown_if_only_the_last_ack_of_several_retransmissions_arri
     assert failed is not None
     assert failed.silences == 1
     output = said(netspurt, run / "a.pcapng")
-    assert "all transmissions or their ACKs were lost for at least" in output
+    assert "All transmissions or their ACKs were lost for at least" in output
     assert "the original had arrived, so retransmissions were spurious" not in output
 
 
@@ -72,7 +72,7 @@ def test_retransmissions_that_acks_report_one_by_one_are_not_called_an_outage(
     long = silences(tables)
     assert long.timeouts.max() > 1
     assert outages(long) is None
-    assert "all transmissions or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
+    assert "All transmissions or their ACKs were lost" not in said(netspurt, run / "a.pcapng")
 
 
 def test_a_timeout_whose_losses_the_capture_missed_is_no_pause_of_the_application(

@@ -75,10 +75,10 @@ def _answer(lines: Sequence[str]) -> str:
     linux, take = (next((line for line in lines if line.startswith(s)), "") for s in starts)
     linux = linux.partition(" With QUIC")[0]
     told = [linux, re.split(r"(?<=[\w)]\.) ", take, maxsplit=1)[0]]
-    computed = re.search(r"The (\S+ ms) were computed from these delays", linux)
+    computed = re.search(r"The value of (\S+ ms) was computed from these delays", linux)
     if computed and take.startswith("Take ") and not re.search(r"[Ii]ts constants? w", told[1]):
         told.append(
-            f"The {computed[1]} are not recommended, because they were computed from this "
+            f"The value of {computed[1]} is not recommended, because it was computed from this "
             "recording."
         )
     return " ".join(filter(None, told))

@@ -1,10 +1,11 @@
 //! Segments with octets that were sent before, and acknowledgments that acknowledge nothing new.
 
 use crate::segment::Flags;
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::super::infer::{BeforeProbe, is_bare_fin};
+use super::super::infer::{BeforeProbe, SenderScene, is_bare_fin};
 use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate};
 use super::Sender;
 
@@ -74,9 +75,13 @@ impl Sender {
         }
     }
 
-    /// Takes a duplicate acknowledgment.
+    /// Takes a duplicate acknowledgment. Away from the sender, an acknowledgment that only reports a
+    /// duplicate segment is no sign of a loss (RFC 6675 §2). It may answer a retransmission that
+    /// passed the capture just before, and then the next retransmissions had left the sender
+    /// already.
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
-        self.duplicates.count += 1;
+        let afar = self.path.near() > SenderScene::SLACK;
+        self.duplicates.count += u32::from(!(afar && reports_only_a_duplicate(packet)));
         (self.heard.answered_at, self.heard.told_at) = (at, at);
         if self.heard.una_at == Time::ZERO {
             // The capture lacks the first acknowledgment with this number. So the time of this
@@ -149,4 +154,10 @@ impl Sender {
             trouble.unclear_duplicates += 1;
         }
     }
+}
+
+/// Whether the only SACK block of `packet` reports octets that `packet` acknowledges: then it is a
+/// D-SACK block (RFC 2883 §4), and no octets above a hole are reported.
+fn reports_only_a_duplicate(packet: &impl CapturedTcp) -> bool {
+    matches!(packet.sack(), [block] if !is_before(packet.ack(), block.right))
 }

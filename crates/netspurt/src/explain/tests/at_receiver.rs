@@ -37,6 +37,30 @@ fn a_timer_may_send_each_new_segment_again_without_go_back_n() {
     assert!(causes.iter().all(|cause| *cause != Some(Cause::GoBackN)), "{causes:?}");
 }
 
+/// After a spike of the delay, all segments of a flight come, and then all of them come again. The
+/// receiver answers each with a D-SACK block. The next segments had left the sender before it could
+/// get these answers, and no octets were missing. So no acknowledgment triggered a repair, and the
+/// causes are unknown.
+#[test]
+fn answers_to_duplicates_are_no_reason_for_the_next_duplicates() {
+    let mut talk = at_receiver();
+    for round in 0..6_u32 {
+        let at = 1000.0 + 100.0 * f64::from(round);
+        for n in 0..10 {
+            let (at, left) = (at + 1.2 * f64::from(n), (10 * round + n) * 1000);
+            talk.data(at, left).ack(at + 0.01, left + 1000);
+        }
+    }
+    for n in 0..12_u32 {
+        let (at, left) = (1513.0 + 1.2 * f64::from(n), 48_000 + n * 1000);
+        talk.data(at, left).sack(at + 0.01, 60_000, &[(left, left + 1000)]);
+    }
+    let found = talk.direction().retransmissions;
+    assert_eq!(found.len(), 12);
+    assert!(found.iter().all(|one| one.cause.get().is_none()), "{found:?}");
+    assert!(found.iter().all(|one| one.verdict == Verdict::Spurious));
+}
+
 /// Ten segments come. After a silence, `woken` more segments come. After a round trip of 100 ms,
 /// two segments come, but not the octets before them. After another round trip, the missing octets
 /// come. Returns the causes of the segments that carry the missing octets.
