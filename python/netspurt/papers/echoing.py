@@ -164,8 +164,14 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
     """
     rows: list[tuple[str, ...]] = [
         (
-            *("window", "mss", "transfers", "without cuts", "that reach the limit", "cuts needed"),
-            *("ssthresh after the first cut", "cuts if each halves the window"),
+            "window",
+            "mss",
+            "transfers",
+            "without cuts",
+            "that reach the limit",
+            "cuts needed",
+            "ssthresh after the first cut",
+            "cuts if each halves the window",
         )
     ]
     firsts: dict[tuple[int, int], list[int]] = {}

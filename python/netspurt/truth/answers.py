@@ -99,19 +99,19 @@ class MatchedAnswers:
 def answers(explained: ExplainedLike) -> list[Answer]:
     """Return the answers of an explanation, one for each retransmission."""
     ends = _rows(explained.table("connections"), (*_DIRECTION, "source", "source_port"))
-    sources = {
-        (number, direction): end_of({"source": address, "source_port": port}, "source")
-        for number, direction, address, port in ends
-    }
-    given = _rows(explained.table("retransmissions"), (*_DIRECTION, *_COLUMNS))
-    return [Answer(sources[row[:2]], *row[2:]) for row in given]
+    sources = {(row["connection"], row["direction"]): end_of(row, "source") for row in ends}
+    return [
+        Answer(sources[row["connection"], row["direction"]], *(row[column] for column in _COLUMNS))
+        for row in _rows(explained.table("retransmissions"), (*_DIRECTION, *_COLUMNS))
+    ]
 
 
 def _rows(
     table: Mapping[str, NDArray[np.generic]], names: Sequence[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a table, each with the values of the columns `names`."""
-    return zip(*(table[name].tolist() for name in names), strict=True)
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, with the columns `names`."""
+    for row in zip(*(table[name].tolist() for name in names), strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def match(

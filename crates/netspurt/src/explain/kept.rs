@@ -1,7 +1,8 @@
 //! What is kept of an outstanding segment, and what is known of a segment that repeats octets.
 
 use crate::observe::{OneWay, Outstanding};
-use crate::segment::Flags;
+use crate::segment::{Flags, SackBlock};
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -91,6 +92,19 @@ pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
         (Some(last), Some(before)) if una_at > last => last.saturating_since(before),
         (Some(last), Some(before)) => last.saturating_since(before.max(una_at)),
         _ => Duration::ZERO,
+    }
+}
+
+/// Whether the first SACK block of `packet` reports octets that arrived twice (a D-SACK block). Such
+/// a block lies below the acknowledgment or within the second block (RFC 2883 §4).
+pub fn reports_duplicate(packet: &impl CapturedTcp) -> bool {
+    let within = |inner: &SackBlock, outer: &SackBlock| {
+        !is_before(inner.left, outer.left) && !is_before(outer.right, inner.right)
+    };
+    match packet.sack() {
+        [first, ..] if !is_before(packet.ack(), first.right) => true,
+        [first, second, ..] => within(first, second),
+        _ => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::ops::Add;
 
+use crate::units::PacketCount;
 use crate::wire::{CapturedPacket, LinkType};
 
 use super::Disorder;
@@ -164,14 +165,14 @@ impl CaptureNotes {
             lines.push(format!(
                 "the capture has {} without a time, or with a time that 64 bits of nanoseconds \
                  cannot hold; each gets the time of the packet before it",
-                counted(self.untimed)
+                PacketCount(self.untimed)
             ));
         }
         if self.early > 0 {
             lines.push(format!(
                 "the capture has {} with a time before 1970; such a time counts as the beginning \
                  of 1970",
-                counted(self.early)
+                PacketCount(self.early)
             ));
         }
         if self.back > 0 {
@@ -180,7 +181,7 @@ impl CaptureNotes {
                  packet; round trips across such a step back are not measured, and other times \
                  across it are wrong; if the clock was not set back, sort the packets first: \
                  reordercap FILE NEW",
-                counted(self.back),
+                PacketCount(self.back),
                 self.back_ns_max as f64 / 1e6
             ));
         }
@@ -193,7 +194,7 @@ impl CaptureNotes {
             format!(
                 "the capture lacks {}, as its interface statistics report; without these packets, \
                  causes and verdicts may be wrong",
-                counted(self.dropped)
+                PacketCount(self.dropped)
             )
         })
     }
@@ -202,14 +203,14 @@ impl CaptureNotes {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some((LinkType(number), count)) = self.unread {
-            lines.push(format!("link type {number} cannot be read: {}", counted(count)));
+            lines.push(format!("link type {number} cannot be read: {}", PacketCount(count)));
         }
         if self.cut > 0 {
             lines.push(format!(
                 "the snap length cut the TCP headers of {}: SACK blocks and timestamps may be \
                  missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
                  packet",
-                counted(self.cut)
+                PacketCount(self.cut)
             ));
         }
         lines.extend(self.times_lines());
@@ -221,7 +222,7 @@ impl CaptureNotes {
                 "routers dropped packets that exceeded the limit of the path{limit}, and reported \
                  this by ICMP ({}); a retransmission that comes immediately after such a report \
                  has the cause `packet too big`",
-                counted(count)
+                PacketCount(count)
             ));
         }
         if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
@@ -229,7 +230,7 @@ impl CaptureNotes {
                 "the capture is out of order, as if packets came through several queues or \
                  captures were joined: {} were captured up to {} after packets that had \
                  followed them on the path; the results use the order of the path",
-                counted(self.disorder.packets),
+                PacketCount(self.disorder.packets),
                 milliseconds(self.disorder.late_max.as_nanos())
             ));
         }
@@ -239,18 +240,13 @@ impl CaptureNotes {
                  earlier packets, up to {} later; causes and verdicts ignore the copies, but \
                  the rows of connections count them; for better results, capture at one point \
                  only, beside the sender if possible",
-                counted(self.copies),
+                PacketCount(self.copies),
                 self.tcp,
                 milliseconds(self.copies_ns_max)
             ));
         }
         lines
     }
-}
-
-/// A number of packets in words.
-fn counted(count: u64) -> String {
-    format!("{count} packet{}", if count == 1 { "" } else { "s" })
 }
 
 /// A span of nanoseconds in words.

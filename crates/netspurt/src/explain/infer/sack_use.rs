@@ -101,12 +101,9 @@ mod tests {
     fn a_cut_syn_shows_that_sack_is_not_used_if_its_header_has_no_room_for_the_option() {
         let mss = SynOptions { mss: Some(1460), ..SynOptions::default() };
         let sack = SynOptions { sack: true, ..mss };
-        for (options, stamped, known) in [
-            (mss, false, Some(false)),
-            (sack, false, None),
-            (mss, true, None),
-            (SynOptions::default(), false, Some(false)),
-        ] {
+        for (options, stamped, known) in
+            [(mss, false, Some(false)), (sack, false, None), (mss, true, None)]
+        {
             let mut found = SackUse::default();
             found.syn(false, &syn(options, stamped, 0));
             assert_eq!(found.known(), known, "{options:?} {stamped}");

@@ -1,12 +1,11 @@
 //! Segments with octets that were sent before, and acknowledgments that acknowledge nothing new.
 
 use crate::segment::Flags;
-use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::super::infer::{BeforeProbe, SenderScene, is_bare_fin};
-use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate};
+use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate, reports_duplicate};
 use super::Sender;
 
 impl Sender {
@@ -81,7 +80,8 @@ impl Sender {
     /// already.
     pub(super) fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
         let afar = self.path.near() > SenderScene::SLACK;
-        self.duplicates.count += u32::from(!(afar && reports_only_a_duplicate(packet)));
+        let only_a_duplicate = packet.sack().len() == 1 && reports_duplicate(packet);
+        self.duplicates.count += u32::from(!(afar && only_a_duplicate));
         (self.heard.answered_at, self.heard.told_at) = (at, at);
         if self.heard.una_at == Time::ZERO {
             // The capture lacks the first acknowledgment with this number. So the time of this
@@ -154,10 +154,4 @@ impl Sender {
             trouble.unclear_duplicates += 1;
         }
     }
-}
-
-/// Whether the only SACK block of `packet` reports octets that `packet` acknowledges: then it is a
-/// D-SACK block (RFC 2883 §4), and no octets above a hole are reported.
-fn reports_only_a_duplicate(packet: &impl CapturedTcp) -> bool {
-    matches!(packet.sack(), [block] if !is_before(packet.ack(), block.right))
 }

@@ -1,9 +1,10 @@
 //! Counts of packets by their flags and options.
 
 use crate::packed::packed_value;
-use crate::segment::{Flags, SackBlock};
-use crate::seq::is_before;
+use crate::segment::Flags;
 use crate::wire::CapturedTcp;
+
+use super::super::kept::reports_duplicate;
 
 /// The number of packets of each kind in a direction. No count exceeds 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,23 +97,10 @@ impl PacketStatistics {
             tally(&mut self.sacks, true);
             if ack && !reset {
                 tally(&mut self.sack_acks, true);
-                tally(&mut self.dsacks, reports_duplicates(packet.ack(), packet.sack()));
+                tally(&mut self.dsacks, reports_duplicate(packet));
                 self.sack_blocks_max = self.sack_blocks_max.max(packet.sack().len() as u8);
             }
         }
-    }
-}
-
-/// Whether the first SACK block reports octets that arrived twice (a D-SACK block). Such a block
-/// lies below the acknowledgment or within the second block (RFC 2883 §4).
-fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
-    let within = |inner: &SackBlock, outer: &SackBlock| {
-        !is_before(inner.left, outer.left) && !is_before(outer.right, inner.right)
-    };
-    match blocks {
-        [first, ..] if !is_before(ack, first.right) => true,
-        [first, second, ..] => within(first, second),
-        _ => false,
     }
 }
 
