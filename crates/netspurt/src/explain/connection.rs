@@ -106,25 +106,43 @@ impl CapturedConnection {
     /// Ends the connection and returns its directions and the time spent, packed. The memory of the
     /// connection goes to `shared`.
     pub fn finish(mut self, shared: &mut SharedState) -> PackedDirections {
-        shared.keep_pending(take(&mut self.pending));
-        if let Some(resting) = self.resting {
+        if let Some(resting) = self.resting.take() {
             return resting;
         }
+        let (spent, directions) = self.end(shared);
+        PackedDirections::ended(&spent, directions, &mut shared.packing)
+    }
+
+    /// Like [`finish`](Self::finish), but returns the directions and the time spent unpacked.
+    pub fn finish_unpacked(
+        mut self,
+        shared: &mut SharedState,
+    ) -> (TimeSpent, [Option<EndedDirection>; 2]) {
+        match self.resting.take() {
+            Some(resting) => resting.unpack(),
+            None => self.end(shared),
+        }
+    }
+
+    /// Ends a connection that does not rest.
+    fn end(mut self, shared: &mut SharedState) -> (TimeSpent, [Option<EndedDirection>; 2]) {
+        shared.keep_pending(take(&mut self.pending));
         let spent = self.take_spent(shared);
-        let mut end = |mut direction: Box<CapturedDirection>| {
+        let [from, to] = self.directions;
+        let mut end = |direction: Option<Box<CapturedDirection>>| {
+            let mut direction = direction?;
             let ended = EndedDirection::of(&mut direction);
             shared.keep(direction);
-            ended
+            Some(ended)
         };
-        let [from, to] = self.directions;
-        let mut directions = [from.map(&mut end), to.map(&mut end)];
+        let mut directions = [end(from), end(to)];
         let silent = |direction: &Option<EndedDirection>| {
             direction.as_ref().is_none_or(|direction| direction.statistics.packets.all == 0)
         };
         if directions.iter().any(silent) {
             directions.iter_mut().flatten().for_each(judge_alone);
         }
-        PackedDirections::ended(&spent, directions, &mut shared.packing)
+        (spent, directions)
     }
 
     /// Like [`take`](Self::take), but the connection may take the segment later, with other

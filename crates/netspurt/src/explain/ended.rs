@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
+use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
-use super::{EndedDirection, Statistics, TimeSpent};
+use super::{CapturedConnection, EndedDirection, SharedState, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,29 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
+    /// Returns a connection whose repairs count only as far as they delayed new data. `ends` has
+    /// the two ends, and the side that sent the first captured packet.
+    pub fn new(
+        number: u64,
+        (ends, first_side): ([SocketAddr; 2], Side),
+        spent: TimeSpent,
+        directions: [Option<EndedDirection>; 2],
+    ) -> Self {
+        let sent = directions.iter().flatten().map(|one| one.statistics.data.unique_bytes).sum();
+        let spent = spent.repairs_that_waited(sent);
+        Self { number, ends, first_side, spent, directions }
+    }
+
+    /// Ends a connection of the capture. Before that, the connection processes the segments that it
+    /// has kept. `shared` is the state that all connections share.
+    pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
+        let Retired { number, ends, mut state } = retired;
+        state.take_pending(shared);
+        let first_side = state.first_side();
+        let (spent, directions) = state.finish_unpacked(shared);
+        Self::new(number, (ends, first_side), spent, directions)
+    }
+
     /// What `side` sent.
     pub fn direction(&self, side: Side) -> Option<&EndedDirection> {
         self.directions[side.index()].as_ref()

@@ -32,9 +32,7 @@ impl PackedConnection {
     pub fn unpack(self) -> EndedConnection {
         let Self { number, ends, first_side, directions } = self;
         let (spent, directions) = directions.unpack();
-        let sent = directions.iter().flatten().map(|one| one.statistics.data.unique_bytes).sum();
-        let spent = spent.repairs_that_waited(sent);
-        EndedConnection { number, ends, first_side, spent, directions }
+        EndedConnection::new(number, (ends, first_side), spent, directions)
     }
 
     /// The address and the port of `side`.

@@ -307,24 +307,33 @@ impl Explainer {
     /// ended. If so, all connections have ended. The connections that ended only for this reason
     /// come last, in the order of their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
-        self.next_packed(over).map(PackedConnection::unpack)
+        let Self { ended, rest, shared, .. } = self.ending(over);
+        match ended.pop_front() {
+            Some(packed) => Some(packed.unpack()),
+            None => Some(EndedConnection::of(rest.as_mut()?.next()?, shared)),
+        }
     }
 
     /// Like [`next_ended`](Self::next_ended), but does not unpack the connection.
-    fn next_packed(&mut self, over: bool) -> Option<PackedConnection> {
+    fn next_packed(&mut self) -> Option<PackedConnection> {
+        let Self { ended, rest, shared, .. } = self.ending(true);
+        ended.pop_front().or_else(|| Some(PackedConnection::of(rest.as_mut()?.next()?, shared)))
+    }
+
+    /// Ends all connections if the capture has ended (`over`).
+    fn ending(&mut self, over: bool) -> &mut Self {
         if over && self.flows.live() > 0 {
             let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));
             self.born += flows.born();
             self.rest = Some(flows.into_ordered());
         }
-        let Self { ended, rest, shared, .. } = self;
-        ended.pop_front().or_else(|| Some(PackedConnection::of(rest.as_mut()?.next()?, shared)))
+        self
     }
 
     /// Ends the capture, and returns the connections that the caller has not taken yet.
     pub fn finish(mut self) -> Explanation {
         let mut connections = Vec::with_capacity(self.ended.len() + self.flows.live());
-        while let Some(connection) = self.next_packed(true) {
+        while let Some(connection) = self.next_packed() {
             connections.push(connection);
         }
         let mut connections = EndedConnections::of(connections);

@@ -46,11 +46,8 @@ struct Live<T> {
     last: Time,
     /// Whether the first end of the key opened the connection.
     ordered: bool,
-    /// Whether the FIN of each side was seen.
-    fins: [bool; 2],
-    /// Whether the last packet of each side was a reset. A host that resets a connection sends
-    /// nothing more. So if a side goes on, its reset was forged or without effect.
-    resets: [bool; 2],
+    /// How far the connection is closed.
+    closing: Closing,
     /// The sequence number of the last packet of each side that was no reset. `None` before the
     /// first such packet.
     seqs: [Option<u32>; 2],
@@ -59,6 +56,34 @@ struct Live<T> {
     /// The sequence number of the initiator's SYN on the wire. `None` if the first packet was
     /// neither a SYN nor a SYN-ACK.
     isn: Option<u32>,
+}
+
+/// The FINs and the resets of a connection, in one octet. If they were several fields, the
+/// processor would write one field and then read several at once, and it waits for such a read.
+///
+/// The lowest two bits say whether the FIN of each side was seen. The next two bits say whether the
+/// last packet of each side was a reset. A host that resets a connection sends nothing more. So if
+/// a side goes on, its reset was forged or without effect.
+#[derive(Clone, Copy, Debug, Default)]
+struct Closing(u8);
+
+impl Closing {
+    const FINS: u8 = 0b11;
+    const FIRST_RESET: u8 = 0b100;
+
+    #[inline]
+    fn take(&mut self, side: Side, flags: Flags) {
+        let fin = u8::from(flags.has(Flags::FIN)) << side.index();
+        let reset = Self::FIRST_RESET << side.index();
+        let resets = if flags.has(Flags::RST) { self.0 | reset } else { self.0 & !reset };
+        self.0 = resets | fin;
+    }
+
+    /// Whether both FINs were seen, or a reset that is the last packet of its side.
+    #[inline]
+    fn is_closed(self) -> bool {
+        self.0 >= Self::FINS
+    }
 }
 
 /// When a packet was seen, and the fields of its headers that concern its connection.
@@ -214,8 +239,7 @@ impl<T: Default> Flows<T> {
         let one = &mut self.live[place as usize];
         let side = one.side(ordered);
         one.last = one.last.max(at);
-        one.fins[side.index()] |= flags.has(Flags::FIN);
-        one.resets[side.index()] = flags.has(Flags::RST);
+        one.closing.take(side, flags);
         // A reset may have any number.
         if !flags.has(Flags::RST) {
             one.seqs[side.index()] = Some(packet.seq);
@@ -293,8 +317,7 @@ impl<T: Default> Flows<T> {
             // The sender of a SYN-ACK did not open the connection.
             ordered: ordered != (syn && ack),
             isn: syn.then(|| if ack { packet.ack.wrapping_sub(1) } else { packet.seq }),
-            fins: [false; 2],
-            resets: [false; 2],
+            closing: Closing::default(),
             seqs: [None; 2],
             state: T::default(),
         });
@@ -489,8 +512,9 @@ impl<T> Live<T> {
     }
 
     /// Whether both FINs were seen, or a reset that is the last packet of its side.
+    #[inline]
     fn is_closed(&self) -> bool {
-        self.resets != [false; 2] || self.fins == [true; 2]
+        self.closing.is_closed()
     }
 
     /// Whether the lifetime of the connection has ended at the instant `at`.
