@@ -575,6 +575,12 @@ impl Machine {
             // ACKs. So another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
+        let told = self.undone && self.unreported == 0 && scene.sack == Some(true);
+        if told && !again && scene.is_clocked() && scene.probing.may_be_linux() {
+            // D-SACK blocks reported all retransmissions, so Linux undid the timeout, and forgot
+            // which octets were lost (`tcp_try_undo_loss`). RACK then found these octets again.
+            return Inferred { cause: Cause::Rack, rule: CauseRule::Guess };
+        }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
             // A SACK block reports octets that were sent after the last retransmission of this
             // segment, so this last retransmission was lost. RACK finds this (RFC 8985 §6.2), and

@@ -17,6 +17,9 @@ pub struct Waking {
     alone: bool,
     /// Whether the sender sent packets before this segment that never came to the capture.
     after_losses: bool,
+    /// The silence before this segment, if it may also have been a round trip. This is so for the
+    /// first segment of a connection, because no earlier segment shows how long a round trip takes.
+    maybe_a_trip: Option<Duration>,
 }
 
 impl Waking {
@@ -36,10 +39,12 @@ impl Waking {
         if !self.alone && quiet < SenderScene::FLOOR {
             return;
         }
-        let Some((rtt, rttvar)) = estimate() else { return };
-        if quiet >= rtt + (rttvar * 2).max(SenderScene::FLOOR) {
-            *self = Self { at, alone: head, after_losses: lost };
-        } else if at.saturating_since(self.at) < rtt / 2 {
+        let Some(estimate) = estimate() else { return };
+        let long = is_long(quiet, estimate);
+        if long || self.at == Time::ZERO {
+            let maybe_a_trip = (!long).then_some(quiet);
+            *self = Self { at, alone: head, after_losses: lost, maybe_a_trip };
+        } else if at.saturating_since(self.at) < estimate.0 / 2 {
             self.alone = false;
         }
     }
@@ -50,13 +55,22 @@ impl Waking {
     /// which the sender last sent a segment.
     #[inline]
     pub fn after_losses(&self, sent_at: Time) -> Option<Time> {
-        (self.after_losses && self.alone && self.at == sent_at).then_some(self.at)
+        let alone = self.alone && self.maybe_a_trip.is_none();
+        (self.after_losses && alone && self.at == sent_at).then_some(self.at)
     }
 
     /// The time since the first segment after the silence. `None` unless this segment was alone.
-    pub fn since_lone(&self, at: Time) -> Option<Duration> {
-        self.alone.then(|| at.saturating_since(self.at))
+    /// `estimate` has the smoothed round trip and its variation.
+    pub fn since_lone(&self, at: Time, estimate: Option<(Duration, Duration)>) -> Option<Duration> {
+        let long = |quiet| estimate.is_some_and(|estimate| is_long(quiet, estimate));
+        let alone = self.alone && self.maybe_a_trip.is_none_or(long);
+        alone.then(|| at.saturating_since(self.at))
     }
+}
+
+/// Whether a timeout may have ended a silence of the length `quiet`.
+fn is_long(quiet: Duration, (rtt, rttvar): (Duration, Duration)) -> bool {
+    quiet >= rtt + (rttvar * 2).max(SenderScene::FLOOR)
 }
 
 #[cfg(test)]
@@ -75,7 +89,7 @@ mod tests {
             waking.sending(at, quiet, (true, false), || Some((ms(100), ms(10))));
             before = at;
         }
-        waking.since_lone(before)
+        waking.since_lone(before, Some((ms(100), ms(10))))
     }
 
     #[test]

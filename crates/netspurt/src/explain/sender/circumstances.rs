@@ -65,7 +65,7 @@ impl Sender {
                 untold: right <= una && at.saturating_since(self.heard.told_at) > near + rtt * 2,
                 known: right > una || unheard.is_some(),
             },
-            since_lone: self.waking.since_lone(at),
+            since_lone: self.waking.since_lone(at, self.path.estimate()),
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             place,
@@ -91,11 +91,7 @@ impl Sender {
         let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
         let passed_by = Time::from_nanos(passed_by);
         ScenePlace {
-            follows: trouble.found.last().is_some_and(|found| {
-                found.right == left
-                    && self.heard.answered_at <= found.at
-                    && at.saturating_since(found.at) < round
-            }),
+            follows: trouble.follows(at, left, self.heard.answered_at, round),
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
