@@ -375,8 +375,9 @@ impl Machine {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
             let by_reordering = scene.sack == Some(true) && scene.is_at_reordering_timer();
-            if !expired || by_reordering || scene.is_clocked() && !Self::is_overdue(scene) {
-                let soon = scene.is_clocked();
+            let soon = scene.is_clocked();
+            let clocked = soon && !scene.is_overdue() || scene.may_be_delayed();
+            if !expired || by_reordering || clocked {
                 let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
                 return Inferred { cause: Self::repair_cause(scene, soon), rule };
             }
@@ -423,14 +424,6 @@ impl Machine {
     /// timeout was spurious take another round trip (RFC 5682 §2.1). `AFTER_LONE` is twice the sum
     /// of these two times, as a margin.
     const AFTER_LONE: u64 = 4;
-
-    /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
-    /// fast retransmit at once. If later duplicate ACKs come before the head is sent, the timer
-    /// sent the head.
-    fn is_overdue(scene: &SenderScene) -> bool {
-        let usual = scene.rtt + SenderScene::USUAL_FLOOR;
-        scene.sack == Some(false) && scene.duplicates.count > 5 && scene.waited >= usual
-    }
 
     /// Whether the retransmission timer has expired and sent the head. If so, the time since its
     /// restart is at least the shortest possible RTO. It is also at least three quarters of the

@@ -302,6 +302,23 @@ impl SenderScene {
         self.hole || self.duplicates.count >= 3 && (self.sack != Some(true) || self.place.is_afar())
     }
 
+    /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
+    /// fast retransmit at once. If later duplicate ACKs come before the head is sent, the timer
+    /// sent the head.
+    pub fn is_overdue(&self) -> bool {
+        let usual = self.rtt + Self::USUAL_FLOOR;
+        self.sack == Some(false) && self.duplicates.count > 5 && self.waited >= usual
+    }
+
+    /// Whether an acknowledgment that reported a loss may have triggered the retransmission, although
+    /// it passed the capture long before. A queue between the sender and a capture far away delays
+    /// all packets. If the sender's packets come without a pause, or within half a round trip after
+    /// the report of a hole, no timer of the sender is likely to have sent the retransmission.
+    pub fn may_be_delayed(&self) -> bool {
+        let flows = self.is_at_once(self.quiet) || self.hole && self.lag <= self.rtt / 2;
+        self.place.is_afar() && !self.sent_again && flows
+    }
+
     /// Whether the retransmission was sent just when a reordering timer fires (RFC 8985 §6.2). The
     /// timer fires a quarter of the shortest round trip after the acknowledgment that started it.
     pub fn is_at_reordering_timer(&self) -> bool {
