@@ -259,13 +259,6 @@ impl Sender {
             }
             trouble.machine.traits.limited.0 += u32::from(on_duplicate);
             trouble.machine.went_on();
-            let afar = self.path.near() > SenderScene::SLACK;
-            if let Some(stamps) = packet.timestamps().filter(|_| afar)
-                && let Some(passed) = trouble.passed_with(stamps.ecr)
-            {
-                let gap = at.saturating_since(self.sent_at);
-                self.path.near_is_now(at.saturating_since(passed), gap);
-            }
             let smss_bytes = u64::from(self.smss_bytes);
             let cwr = packet.flags().has(Flags::CWR);
             let fresh = FreshSegment { at, bytes: packet.len().into(), smss_bytes, cwr };

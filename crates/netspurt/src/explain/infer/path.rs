@@ -121,20 +121,13 @@ impl PathTimes {
             if ecr == val {
                 let near = at.saturating_since(passed);
                 self.near_sample(near);
-                self.near_is_now(near, gap);
+                // A pause of the sender makes the sample longer. No packet comes in the pause, so
+                // the pause before this packet was at most `gap`.
+                if gap * 4 <= near || near < self.near_now {
+                    self.near_now = near - gap;
+                }
             }
             self.echo = None;
-        }
-    }
-
-    /// Takes a recent sample of the near part. The time from the sender's previous packet to the
-    /// packet that gave the sample is `gap`.
-    #[inline]
-    pub fn near_is_now(&mut self, near: Duration, gap: Duration) {
-        // A pause of the sender makes the sample longer. No packet comes in the pause, so the pause
-        // before this packet was at most `gap`.
-        if gap * 4 <= near || near < self.near_now {
-            self.near_now = near - gap;
         }
     }
 

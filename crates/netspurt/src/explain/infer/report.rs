@@ -40,9 +40,11 @@ pub struct InferenceReport {
 }
 
 impl InferenceReport {
-    /// Causes with less confidence than `LEAST` are reported as unknown. Verdicts by D-SACK blocks
-    /// are reported as unknown if `spurious_share` is less than `LEAST`.
+    /// Causes with less confidence than `LEAST` are reported as unknown.
     const LEAST: f32 = 0.5;
+    /// Verdicts with less confidence than `LEAST_VERDICT` are reported as unknown. There are only
+    /// two verdicts, so a confidence of 0.5 would be a guess.
+    const LEAST_VERDICT: f32 = 0.6;
     /// The confidence of evidence that is certain.
     const CERTAIN: f32 = 0.99;
     /// The confidence of a verdict from a capture at the receiver, which shows what arrived there.
@@ -135,12 +137,6 @@ impl InferenceReport {
                 _ => (Verdict::Spurious, VerdictEvidence::AtReceiver),
             };
         }
-        if one.evidence == VerdictEvidence::DSack && self.spurious_share < Self::LEAST {
-            // The network duplicates so many packets that the block may report a copy that the
-            // network made of a needed retransmission (RFC 2883 §5). So D-SACK blocks decide
-            // nothing (RFC 3708 §3).
-            one.verdict = Verdict::Unknown;
-        }
         if one.verdict == Verdict::Needed
             && one.evidence == VerdictEvidence::None
             && self.sack
@@ -151,6 +147,9 @@ impl InferenceReport {
             one.evidence = VerdictEvidence::NoDSack;
         }
         one.verdict_confidence = self.verdict_confidence_of(one);
+        if one.verdict_confidence < Self::LEAST_VERDICT {
+            (one.verdict, one.verdict_confidence) = (Verdict::Unknown, 0.0);
+        }
     }
 
     /// The probability that a verdict is right. The values were fitted to captures whose verdicts
@@ -158,6 +157,9 @@ impl InferenceReport {
     fn verdict_confidence_of(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,
+            // If the network duplicates many packets, the block may report a copy that the network
+            // made of a needed retransmission (RFC 2883 §5). So D-SACK blocks decide little then
+            // (RFC 3708 §3).
             (_, VerdictEvidence::DSack) => Self::CERTAIN * self.spurious_share,
             (_, evidence) if evidence.is_certain() => Self::CERTAIN,
             (Verdict::Spurious, VerdictEvidence::Echo) => Self::CERTAIN,
@@ -175,13 +177,15 @@ impl InferenceReport {
                 Some(Cause::GoBackN) => 0.98,
                 _ => 0.86,
             },
-            // This receiver reports no duplicates, so the verdict *needed* is less certain.
+            // This receiver reports no duplicates, so the verdict *needed* is less certain. After a
+            // timeout, it is not known whether data or ACKs were lost.
             (_, _) if self.hides_duplicates => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.87,
                 _ => 0.5,
             },
             // Nothing shows that the retransmission was spurious, so the cause decides. If a timer
-            // fired, ACKs may have been lost instead of data.
+            // fired, ACKs may have been lost instead of data. For a SYN, one is as likely as the
+            // other.
             (_, _) => match one.cause.get() {
                 Some(Cause::Fast | Cause::SackRecovery | Cause::Rack) => 0.98,
                 Some(Cause::GoBackN) => 0.92,

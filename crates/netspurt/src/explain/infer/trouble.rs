@@ -31,6 +31,25 @@ struct PassedNews {
     val: Option<u32>,
 }
 
+/// The recent acknowledgments with news. They are needed if the capture was taken far from the
+/// sender. There, a packet of the sender answers an acknowledgment that passed the capture some
+/// time before the packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct RecentNews {
+    news: [PassedNews; RecentNews::MOST],
+    count: usize,
+}
+
+impl RecentNews {
+    const MOST: usize = 32;
+
+    /// The acknowledgments, the newest first.
+    fn newest_first(&self) -> impl Iterator<Item = PassedNews> {
+        let known = self.count.min(Self::MOST);
+        (1..=known).map(|back| self.news[(self.count - back) % Self::MOST])
+    }
+}
+
 /// Octets that a SACK block reported for the first time: `left..right`. The block passed at `at`.
 #[derive(Clone, Copy, Debug)]
 struct FirstReport {
@@ -86,9 +105,7 @@ pub struct SenderTrouble {
     pub burst: (u64, bool),
     /// The indices, in the list `found`, of the retransmissions that came before their originals.
     came: Vec<usize>,
-    /// The last acknowledgments with news, the newest first. If the capture was taken far from the sender, a packet
-    /// of the sender answers an acknowledgment that passed the capture some time before.
-    passed: VecDeque<PassedNews>,
+    passed: RecentNews,
     /// What the last SACK blocks reported for the first time.
     reports: VecDeque<FirstReport>,
     /// The reports that packets were too big for the path.
@@ -101,25 +118,16 @@ impl SenderTrouble {
     /// The maximum number of holes that FreeBSD stores (`net.inet.tcp.sack.maxholes`).
     const HOLES_MAX: usize = 128;
 
-    /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`. At
-    /// most the last `most` acknowledgments are kept.
-    pub fn passed(&mut self, at: Time, val: Option<u32>, most: usize) {
-        self.passed.truncate(most - 1);
-        self.passed.push_front(PassedNews { at, val });
+    /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`.
+    pub fn passed(&mut self, at: Time, val: Option<u32>) {
+        self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
+        self.passed.count += 1;
     }
 
     /// The time of the newest acknowledgment with news that passed at the instant `by` or before.
     /// `None` if no such acknowledgment is kept.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
-        self.passed.iter().map(|news| news.at).find(|at| *at <= by)
-    }
-
-    /// When the kept acknowledgment with the timestamp `val` passed. If several kept acknowledgments
-    /// have this timestamp, the time of the first of them. `None` without such an acknowledgment.
-    pub fn passed_with(&self, val: u32) -> Option<Time> {
-        let after = |news: &PassedNews| news.val.is_some_and(|own| !is_before(own, val));
-        let begin = self.passed.partition_point(after).checked_sub(1)?;
-        self.passed.get(begin).filter(|news| news.val == Some(val)).map(|news| news.at)
+        self.passed.newest_first().map(|news| news.at).find(|at| *at <= by)
     }
 
     /// An upper bound of the time from the arrival of an acknowledgment at the sender to the
@@ -137,7 +145,7 @@ impl SenderTrouble {
     /// * All kept acknowledgments are newer than the echoed acknowledgment.
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
-        for news in &self.passed {
+        for news in self.passed.newest_first() {
             if !is_before(ecr, news.val?) {
                 let plausible = near * 3 / 2 + SenderScene::FLOOR;
                 let next: Time = next.filter(|_| at.saturating_since(news.at) <= plausible)?;

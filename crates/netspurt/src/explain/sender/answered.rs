@@ -3,18 +3,11 @@
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::super::infer::{Arrived, SenderScene};
+use super::super::infer::Arrived;
 use super::super::kept::CapturedOctets;
 use super::Sender;
 
 impl Sender {
-    /// How many acknowledgments are kept in a capture far from the sender. On their way to the
-    /// sender and in the queue of the path there may be as many acknowledgments as the window has
-    /// segments.
-    const PASSED_AFAR: usize = 1 << 10;
-    /// How many acknowledgments are kept near the sender.
-    const PASSED_NEAR: usize = 1 << 3;
-
     /// Takes an acknowledgment that has SACK blocks, or whose sender is in trouble.
     pub(super) fn answered_in_trouble(
         &mut self,
@@ -33,10 +26,8 @@ impl Sender {
             Some([sequence.octet(block.left), sequence.octet(block.right)])
         };
         let (ack, first) = (octets.sequence().octet(packet.ack()), octets.sequence().first());
-        let afar = self.path.near() > SenderScene::SLACK;
-        let most = if afar { Self::PASSED_AFAR } else { Self::PASSED_NEAR };
         let trouble = self.trouble.get_or_insert_default();
-        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val), most);
+        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
         for place in 0..packet.sack().len() {
             let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {
                 continue;
