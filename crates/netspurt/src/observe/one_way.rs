@@ -62,8 +62,8 @@ pub struct Answer {
 /// 1. The oldest segment that the acknowledgment number newly covers, that was sent once, and that
 ///    no SACK block had reported. The sample then includes the delay of the acknowledgment, as with
 ///    an echoed timestamp (RFC 7323 §4.3). The rule finds no segment if the number newly covers a
-///    segment that was sent more than once. The reason is that the segments above a lost segment
-///    are acknowledged only when its retransmission arrives.
+///    segment that was sent more than once, or that came after higher octets. The reason is that
+///    the segments above a missing segment are acknowledged only when the missing segment arrives.
 /// 2. The oldest segment that was sent once and that a SACK block newly reports.
 /// 3. The oldest segment that the acknowledgment number newly covers, if the number newly covers a
 ///    segment that was sent more than once. The sample is then *ambiguous*. A timer that follows
@@ -96,6 +96,9 @@ pub struct OneWay<T = ()> {
     sacked: Ranges,
     rounds: Rounds,
     retransmissions: u64,
+    /// The octet after the segments that filled holes: segments below the highest octet that the
+    /// observer had not seen before. Zero without such segments.
+    filled_to: u64,
     smss_bytes: u32,
     /// Whether an acknowledgment was seen.
     answered: bool,
@@ -112,7 +115,8 @@ struct NewlyCovered<T> {
     once: Option<Outstanding<T>>,
     /// The oldest segment that a SACK block reports and that was sent once.
     sacked: Option<Outstanding<T>>,
-    /// Whether any segment that is covered in order was sent more than once.
+    /// Whether any segment that is covered in order was sent more than once, or came after higher
+    /// octets.
     again: bool,
 }
 
@@ -139,6 +143,7 @@ impl<T: Copy> OneWay<T> {
             sacked: Ranges::default(),
             rounds: Rounds::default(),
             retransmissions: 0,
+            filled_to: 0,
             smss_bytes: 0,
             answered: false,
             divides: false,
@@ -277,6 +282,9 @@ impl<T: Copy> OneWay<T> {
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         self.divide_at(left, right);
         let first = self.outstanding.partition_point(|one| one.right <= left);
+        if self.outstanding.get(first).is_none_or(|one| one.left >= right) {
+            self.filled_to = self.filled_to.max(right);
+        }
         for one in self.outstanding.range_mut(first..).take_while(|one| one.left < right) {
             one.retransmissions = one.retransmissions.saturating_add(1);
             one.last_sent = at;
@@ -352,6 +360,7 @@ impl<T: Copy> OneWay<T> {
         let Some(acked_bytes) = ack.checked_sub(self.una).filter(|bytes| *bytes > 0) else {
             return 0;
         };
+        covered.again = self.filled_to > self.una;
         self.una = ack;
         while let Some(one) = self.outstanding.front_mut().filter(|one| one.right <= ack) {
             each(one, CoveredBy::InOrder);

@@ -471,7 +471,7 @@ impl Machine {
         let again = self.is_again(scene);
         let soon = scene.is_clocked();
         if scene.is_head() && self.timer_expired(scene) {
-            let silent = !soon && !scene.is_within_reordering();
+            let silent = !soon && !scene.is_within_reordering() && !scene.may_be_delayed();
             if silent {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
