@@ -78,6 +78,20 @@ fn a_sample_is_ambiguous_if_its_ack_covers_retransmitted_octets() {
     assert_eq!(way.retransmissions(), 1);
 }
 
+/// The segment from octet 101 on was lost before it reached the observer, and its retransmission
+/// looks like a late original. The segments above it waited for it at the receiver.
+#[test]
+fn a_sample_is_ambiguous_if_its_ack_waited_for_a_segment_that_came_late() {
+    let mut way = sent(&[0]);
+    way.sent(at(5), &data(201), ());
+    way.sent(at(9), &data(301), ());
+    assert_eq!(timed(&way.answered(at(20), &ack(101, &[]))), Some(at(0)));
+    way.sent(at(400), &data(101), ());
+    let answer = way.answered(at(401), &ack(301, &[]));
+    assert!(answer.sample.unwrap().ambiguous, "the ACK waited for the segment of 400 ms");
+    assert_eq!(timed(&way.answered(at(402), &ack(401, &[]))), Some(at(9)));
+}
+
 /// If the acknowledgment number gives no time (`first_ackt`), Linux uses the time of the first
 /// segment that SACK newly reports (`first_sackt`).
 #[test]

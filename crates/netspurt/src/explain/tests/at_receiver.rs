@@ -318,3 +318,47 @@ fn a_receiver_did_not_take_octets_that_its_later_sack_blocks_do_not_report() {
         assert_eq!(talk.found()[0].verdict, verdict, "{first_block}");
     }
 }
+
+/// A queue between the sender and the capture makes the round trip three times as long as the
+/// handshake. So the retransmission comes an RTO after the report of the hole, as far as the capture
+/// shows. But the sender did not pause, so no timer sent the retransmission.
+#[test]
+fn packets_without_a_pause_show_that_no_timer_sent_a_reported_segment() {
+    let causes = |segments: u32, again: f64| {
+        let mut talk = at_receiver();
+        for n in (0..segments).filter(|n| *n != 10) {
+            let (at, right) = (1000.0 + 3.0 * f64::from(n), (n + 1) * 1000);
+            talk.data(at, right - 1000);
+            match n {
+                0..10 => talk.ack(at + 0.01, right),
+                _ => talk.sack(at + 0.01, 10_000, &[(11_000, right)]),
+            };
+        }
+        talk.data(again, 10_000).causes()
+    };
+    let flowing = causes(111, 1333.5);
+    assert!(
+        matches!(flowing[..], [Some(Cause::Fast | Cause::SackRecovery | Cause::Rack)]),
+        "{flowing:?}"
+    );
+    assert_eq!(causes(60, 1600.0), [Some(Cause::Rto)], "the sender paused for 400 ms");
+}
+
+/// The path loses the ACK of the handshake and the first flight, so the segment that the timeout
+/// sends is the first packet after the SYN. The silence before it looks like a round trip until the
+/// next segment shows how long a round trip takes. So the timeout may have begun the repair.
+#[test]
+fn the_first_segment_after_the_handshake_may_come_from_a_timeout() {
+    let cause = |first: f64| {
+        let mut talk = Talk::midway();
+        talk.stamps = true;
+        talk.handshake(true, 0.01, 100.0);
+        talk.lose().echoing(first, 0, 0.01).ack(first + 0.01, 1000);
+        talk.echoing(first + 100.0, 14_000, first + 0.01);
+        talk.sack(first + 100.01, 1000, &[(14_000, 15_000)]);
+        talk.echoing(first + 200.0, 1000, first + 100.01);
+        talk.causes()[0]
+    };
+    assert_eq!(cause(340.0), None, "a timeout may have sent the first segment");
+    assert!(cause(100.0).is_some(), "no timer fires after one round trip");
+}

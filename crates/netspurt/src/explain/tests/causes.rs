@@ -90,6 +90,16 @@ impl Talk {
         self
     }
 
+    /// Adds a full segment from octet `first` on. It echoes the timestamp of a packet that was
+    /// captured at the instant `echoed`.
+    pub(super) fn echoing(&mut self, at: f64, first: u32, echoed: f64) -> &mut Self {
+        let (seq, flags) = (self.wire(first), Flags::ACK);
+        let mut segment = Segment { seq, len: FULL, ack: 1, flags, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 1000 + echoed as u32 });
+        self.packet(Side::From, at, segment);
+        self
+    }
+
     /// Adds `count` full segments from octet `first` on, all at the same instant.
     pub(super) fn flight(&mut self, at: f64, first: u32, count: u32) -> &mut Self {
         for n in 0..count {
@@ -120,6 +130,12 @@ impl Talk {
     pub(super) fn copy(&mut self, after: f64) -> &mut Self {
         let (side, at, id, segment) = *self.packets.last().unwrap();
         self.packets.push((side, at + after, id, segment));
+        self
+    }
+
+    /// Removes the last packet, as if the path had lost it before the capture.
+    pub(super) fn lose(&mut self) -> &mut Self {
+        self.packets.pop();
         self
     }
 

@@ -210,3 +210,15 @@ fn if_a_queue_before_the_capture_explains_a_silence_there_was_no_timeout() {
     assert_eq!(at_the_receiver(60), [Some(Cause::SackRecovery)]);
     assert_eq!(at_the_receiver(20), [Some(Cause::Rto)], "no queue before the capture");
 }
+
+/// Linux undoes a timeout if D-SACK blocks report all its retransmissions (`tcp_try_undo_loss`, RFC
+/// 3708 §3). It forgets then which octets were lost, and RACK finds them again.
+#[test]
+fn linux_does_not_go_back_if_all_its_retransmissions_were_duplicates() {
+    let mut talk = Talk::opened(true, false);
+    talk.data(101.0, 0).ack(201.0, 1000).flight(201.1, 1000, 6).data(801.0, 1000);
+    talk.sack(901.0, 2000, &[(1000, 2000)]).flight(901.1, 2000, 2);
+    let causes = talk.causes();
+    assert_eq!(causes[..2], [Some(Cause::Rto), Some(Cause::Rack)]);
+    assert!(matches!(causes[2], Some(Cause::Rack | Cause::SackRecovery)), "{causes:?}");
+}

@@ -118,3 +118,26 @@ fn a_reordering_timer_of_linux_fires_up_to_three_ticks_late() {
         assert_eq!(talk.causes(), [Some(cause)], "{late}");
     }
 }
+
+/// Each partial ACK triggers a retransmission of the head (RFC 6582 §3.2). The capture misses one of
+/// these ACKs. If it misses no other packet, the sender seems to send two segments after one ACK.
+#[test]
+fn one_missed_ack_is_no_go_back_n_if_the_capture_misses_other_packets_too() {
+    for (misses, cause) in [(true, Cause::Fast), (false, Cause::GoBackN)] {
+        let mut talk = Talk::opened(false, false);
+        talk.data(101.0, 0).ack(201.0, 1000);
+        if !misses {
+            talk.data(201.1, 1000);
+        }
+        talk.data(201.2, 2000).ack(301.0, 3000).flight(301.1, 3000, 10);
+        for n in 0..3 {
+            talk.ack(401.0 + f64::from(n), 3000);
+        }
+        talk.data(403.1, 3000).ack(503.0, 4000).data(503.1, 4000);
+        talk.ack(504.0, 5000).data(504.1, 5000).data(505.1, 6000).ack(506.0, 7000);
+        talk.data(506.1, 7000);
+        let causes = talk.causes();
+        assert_eq!((causes.len(), causes[0]), (5, Some(Cause::Fast)));
+        assert_eq!(causes[3..], [Some(cause); 2], "{misses}");
+    }
+}

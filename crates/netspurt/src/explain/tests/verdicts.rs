@@ -4,7 +4,7 @@
 //! 0.
 
 use crate::ids::Side;
-use crate::segment::{Flags, Segment, Timestamps};
+use crate::segment::{Cause, Flags, Segment, Timestamps};
 
 use super::super::{Verdict, VerdictEvidence};
 use super::causes::{Talk, first_of_ten_lost};
@@ -267,4 +267,19 @@ fn an_answer_that_comes_too_late_shows_no_verdict() {
         talk.ack(answer, 2000);
         assert_eq!(talk.found()[0].verdict, expected, "{answer}");
     }
+}
+
+/// The path may have lost the SYN or its answer. A capture at the sender does not show which.
+#[test]
+fn it_is_unknown_whether_a_syn_was_needed_again() {
+    let mut talk = Talk::midway();
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    talk.packet(Side::From, 0.0, syn);
+    talk.packet(Side::From, 1000.0, syn);
+    let (ack, flags) = (talk.wire(0), Flags::SYN.with(Flags::ACK));
+    talk.packet(Side::To, 1100.0, Segment { ack, flags, ..Segment::default() });
+    talk.octets(1100.1, 0, 1000).ack(1200.1, 1000);
+    let found = talk.found();
+    assert_eq!((found.len(), found[0].cause.get()), (1, Some(Cause::Syn)));
+    assert_eq!((found[0].verdict, found[0].verdict_confidence), (Verdict::Unknown, 0.0));
 }
