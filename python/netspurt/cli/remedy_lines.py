@@ -266,10 +266,12 @@ def _far_above(far: FarAbove) -> Iterator[str]:
     """Yield a sentence if a sender's timer was far above the timer that RFC 6298 computes."""
     if not len(far.waited_s):
         return
-    trips = far.waited_s / far.srtt_s
-    times = f"{_range(trips, '')} round trips ({_range(far.waited_s, ' s')})"
-    at = f"At {counted(len(trips), 'wait')}"
-    these = "this wait" if len(trips) == 1 else "these waits"
+    times, count = _range(far.waited_s, " s"), len(far.waited_s)
+    # Beside the receiver, the ACK of a segment may have the same time as the segment.
+    if far.srtt_s.all():
+        times = f"{_range(far.waited_s / far.srtt_s, '')} round trips ({times})"
+    at = f"At {counted(count, 'wait')}"
+    these = "this wait" if count == 1 else "these waits"
     computes = f"RFC 6298 computes {_range(far.computed_s, ' s')} with a minimum of 1 s"
     if far.beside_senders:
         yield (

@@ -354,8 +354,8 @@ fn the_first_segment_after_the_handshake_may_come_from_a_timeout() {
         talk.stamps = true;
         talk.handshake(true, 0.01, 100.0);
         talk.lose().echoing(first, 0, 0.01).ack(first + 0.01, 1000);
-        talk.echoing(first + 100.0, 14_000, first + 0.01);
-        talk.sack(first + 100.01, 1000, &[(14_000, 15_000)]);
+        talk.echoing(first + 100.0, 5000, first + 0.01);
+        talk.sack(first + 100.01, 1000, &[(5000, 6000)]);
         talk.echoing(first + 200.0, 1000, first + 100.01);
         talk.causes()[0]
     };
