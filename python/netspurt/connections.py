@@ -35,6 +35,13 @@ class SourceError(ValueError):
         self.place = place
 
 
+class NoConnectionsError(SourceError):
+    """A file or a folder was read, and has no connections."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place, "no connections")
+
+
 def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
@@ -66,8 +73,8 @@ def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     if path.is_dir():
         raise SourceError(
             str(path),
-            "neither a folder of `netspurt poll` nor one of a run: name such a folder, a capture "
-            "or a table",
+            "neither a folder of `netspurt poll` nor one of a run: name such a folder, captures "
+            f"(for example {path / '*.pcap'}) or a table",
         )
     if is_capture(path):
         return _connections(list(_captured(explain(path, segments=True), notes)), str(path))
@@ -76,7 +83,7 @@ def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
 
 def _connections(rows: list[Row], place: str) -> Connections:
     if not rows:
-        raise SourceError(place, "no connections")
+        raise NoConnectionsError(place)
     columns: dict[str, Any] = {
         name: [row.get(name, "" if name == "idle_for" else np.nan) for row in rows]
         for name in COLUMNS
@@ -321,7 +328,8 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     Parameters
     ----------
     segments
-        The rows of one flow at one node.
+        The rows of one flow at one node. If the clock of a capture steps back, or a packet was
+        captured slightly too late, its time counts as the latest time before it.
     syns
         The table `syns`, which has the scale factors of receive windows. Without this table, the
         windows are not scaled.
@@ -338,7 +346,7 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     fin = (flags & 1) > 0
     length = np.asarray(segments["len_bytes"], dtype=np.int64) + syn + fin
     return Packets(
-        t_s=segments.seconds(),
+        t_s=np.maximum.accumulate(segments.seconds()),
         forward=forward,
         seq=_whole(segments["seq"]),
         length=length,

@@ -584,6 +584,17 @@ def test_a_remedy_that_saves_little_of_the_time_is_not_listed(
     assert ("would have saved more than 1% of the time" in words) != listed
 
 
+@pytest.mark.parametrize(("sending_s", "told"), [(10.0, True), (2000.0, False)])
+def test_a_line_tells_the_waits_for_probes_for_which_no_remedy_is_tried(
+    sending_s: float, told: bool
+) -> None:
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    words = " ".join(remedy_lines(waits_of([(0, 1.0, 0.05)] * 3, probes=2, sending_s=sending_s)))
+    assert ("Connections also waited 2 s for tail loss probes." in words) == told, words
+    assert ("On Linux, a lower rto_min shortens the wait for the probe of a lone" in words) == told
+
+
 def test_no_lower_minimum_is_tried_on_a_sender_whose_timer_has_ticks() -> None:
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines

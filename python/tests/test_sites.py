@@ -432,6 +432,27 @@ def test_the_throughput_of_a_connection_of_one_packet_is_not_known(tmp_path: Pat
     assert np.isnan(found.throughput_bps).all()
 
 
+def test_a_step_back_of_the_clock_is_no_idle_time_and_no_error(tmp_path: Path) -> None:
+    """The clock of the capture is set back by 2 s before the last three packets."""
+    packets = [(float(n), 0, 1 + 500 * n, 1, ACK, 9000, 500) for n in range(4)]
+    packets += [(2.5 + n, 0, 2001 + 500 * n, 1, ACK, 9000, 500) for n in range(3)]
+    (tmp_path / "back.pcap").write_bytes(made_up(packets))
+    found = read_connections(tmp_path / "back.pcap")
+    assert found.idle_s.tolist() == [1.0]
+
+
+def test_a_capture_without_connections_does_not_stop_the_reading_of_others(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "one.pcap").write_bytes(made_up([(0.0, 0, 1, 1, ACK, 9000, 500)]))
+    (tmp_path / "none.pcap").write_bytes(made_up([]))
+    result = netspurt("sites", "none.pcap", "one.pcap")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == "warning: none.pcap: no connections; left out\n"
+    assert result.stdout.startswith("1 connection to ")
+    refused(netspurt("sites", "none.pcap"), "none.pcap: no connections")
+
+
 def test_a_file_that_is_no_text_is_reported_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"site\n\xfa\x00\n")
     (tmp_path / "long.csv").write_text(f"site\n{'a' * 200_000}\n")

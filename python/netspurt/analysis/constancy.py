@@ -31,6 +31,8 @@ AVERAGED = (1, 2, 4, 8, 16, 32)
 GAINS = (0.5, 0.25, 0.125, 0.0625)
 #: The number of values in a block. An exponential average is computed block by block.
 _BLOCK = 128
+#: Relative errors below this are errors of rounding, and not of a prediction.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -303,6 +305,8 @@ def _ewma(known: Floats, gain: float) -> Floats:
 
 def _prediction(name: str, predicted: Floats, known: Floats) -> Prediction:
     errors = np.abs(np.log(predicted / known[1:]))
+    # Sums of equal values are rounded, so their averages may differ from them in the last bits.
+    errors[errors < _ROUNDING] = 0.0
     return Prediction(name, float(errors.mean()), float(np.quantile(errors, 0.95)), len(errors))
 
 
@@ -318,7 +322,9 @@ def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     count = 0
     for first, end in itertools.pairwise(ends):
         known = series[first:end][np.isfinite(series[first:end])]
-        deviations = known - known.mean() if len(known) else known
+        # The mean of equal values may differ from them in its last bit.
+        vary = len(known) > 0 and np.ptp(known) > 0
+        deviations = known - known.mean() if vary else np.zeros(len(known))
         products += float(deviations[1:] @ deviations[:-1])
         squares += float(deviations @ deviations)
         count += len(known)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netspurt.analysis.seen import busiest_rows, vantages_of
-from netspurt.analysis.spent import unseen_timeouts_s, whole_s
+from netspurt.analysis.spent import together_s, unseen_timeouts_s, whole_s
 from netspurt.captures import forget_columns
 from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
@@ -71,9 +71,10 @@ def remedy_lines(
         return
     if not helpful:
         yield (
-            f"No remedy against waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
-            "of the transfers, so none is listed."
+            f"No remedy against waits for retransmission timers {SAVED_WORDS} more than "
+            f"{_LITTLE:.0%} of the time of the transfers, so none is listed."
         )
+        yield from _probe_waits(tables, least_s)
         return
     yield from _open_ended(all_silences)
     unknown = len(waits) - _known(waits)
@@ -82,6 +83,7 @@ def remedy_lines(
     beside = len(tables["waits"].where(timer="retransmission")) - len(waits)
     if beside:
         yield f"At {counted(beside, 'further wait')} {_BESIDE}"
+    yield from _probe_waits(tables, least_s)
 
 
 def _best(helpful: Sequence[Remedy]) -> list[Remedy]:
@@ -319,6 +321,38 @@ _UNSURE = (
 )
 
 
+#: Linux's timer of tail loss probes (`tcp_schedule_loss_probe`).
+_LONE_PROBE = (
+    "On Linux, a lower rto_min shortens the wait for the probe of a lone segment, too: this wait "
+    "is two round trips plus rto_min, but at most the RTO."
+)
+
+
+def _probe_waits(tables: Mapping[str, Table], least_s: float) -> Iterator[str]:
+    """Yield a line on the waits for tail loss probes, if they took at least `least_s` together."""
+    probes = tables["waits"].where(timer="probe")
+    waited_s = together_s(probes)
+    if len(probes) and waited_s >= least_s:
+        yield " ".join(
+            [
+                f"Connections also waited {duration(waited_s)} for tail loss probes. No remedy is "
+                "tried for these waits.",
+                *_on_probes(tables),
+            ]
+        )
+
+
+def _on_probes(tables: Mapping[str, Table]) -> Iterator[str]:
+    """Yield sentences on what shortens the waits for tail loss probes."""
+    if (tables["waits"].where(timer="probe")["outstanding"] <= 1).any():
+        yield _LONE_PROBE
+    again = tables.get("retransmissions")
+    if again is None:
+        return
+    if ((again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")).any():
+        yield _UNSURE
+
+
 def _why_none(tables: Mapping[str, Table], judged_waits: Table, found: Silences) -> str:
     """Return why no change of the sender's timers would have saved time.
 
@@ -337,9 +371,7 @@ def _why_none(tables: Mapping[str, Table], judged_waits: Table, found: Silences)
             f"As far as the capture shows, connections waited only for timers of "
             f"{' and '.join(kinds)}. No remedy is tried for these waits."
         )
-        again = tables["retransmissions"]
-        unsure = (again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")
-        return f"{told} {_UNSURE}" if unsure.any() else told
+        return " ".join([told, *_on_probes(tables)])
     if _known(judged_waits) == 0:
         return (
             "No round trip is known from before the waits for timers, because no ACK of new data "

@@ -103,13 +103,23 @@ def sites(
 
 def _read(sources: list[Path]) -> Connections:
     from netspurt.analysis.sites import joined
-    from netspurt.connections import read_connections
+    from netspurt.connections import NoConnectionsError, read_connections
 
     notes: list[str] = []
-    connections = joined([read_connections(source, notes) for source in sources])
+    parts = []
+    for source in sources:
+        try:
+            parts.append(read_connections(source, notes))
+        except NoConnectionsError as error:
+            # A folder of captures often has one without packets of TCP.
+            if len(sources) == 1:
+                raise
+            notes.append(f"{error}; left out")
     for note in notes:
         complain(ValueError(note), "warning:")
-    return connections
+    if not parts:
+        raise ValueError("the files have no connections")
+    return joined(parts)
 
 
 def _shared_data(

@@ -254,7 +254,10 @@ impl VerdictWatch {
             };
             Some(Decision { number: one.number, verdict, evidence, answered_in: since })
         };
-        let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
+        // If the capture's clock stepped back between the two packets, the time between them is not
+        // known. So it does not show that the acknowledgment came too soon.
+        let timed = ack.at >= one.at;
+        let too_soon = timed && ack.far.is_some_and(|far| since < far * 3 / 4);
         // True if the receiver waited for the first octet of the retransmission `one`. Then the
         // acknowledgment echoes the timestamp of the transmission that arrived first (RFC 7323
         // §4.3).
@@ -280,7 +283,7 @@ impl VerdictWatch {
         // carried the octet that the receiver waited for. Without SACK, this condition does not
         // apply.
         let behind = ack.sack == Some(false) || head_sent.is_none_or(|sent| sent < one.at);
-        if behind && Self::jumped(one, ack) {
+        if timed && behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
         }
         if ack.sack != Some(true) && !one.syn && Self::covers_more_than_at_once(one, ack) {

@@ -162,6 +162,14 @@ fn an_ack_that_comes_sooner_than_any_round_trip_answers_the_original() {
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
+/// The clock of the capture was set back by 2 s between the retransmission and its acknowledgment.
+/// So the time between them is not known, and the acknowledgment may answer the retransmission.
+#[test]
+fn an_ack_after_the_clock_was_set_back_does_not_come_too_soon() {
+    let talk = answered_soon(7, 100.0 - 2000.0);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
+}
+
 /// The shortest of a few round trips may be much longer than the path.
 #[test]
 fn few_round_trips_do_not_show_which_ack_comes_too_soon() {
