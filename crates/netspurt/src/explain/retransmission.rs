@@ -131,11 +131,19 @@ pub struct ExplainedRetransmission {
     /// Whether a timeout may have begun the series of retransmissions to which this retransmission
     /// belongs. A capture at the receiver may not show this timeout.
     pub maybe_after_timeout: bool,
+    /// Whether the sender's pause before this segment may be a round trip or a timeout. This is so
+    /// if the capture may have been taken beside the receiver, and does not show how long packets
+    /// take to the sender and back. In addition, the original was not captured, and the pause was
+    /// shorter than [`INITIAL_RTO`](Self::INITIAL_RTO).
+    pub pause_unclear: bool,
     /// Whether the retransmission has the flow label of the packet before it.
     pub label_kept: bool,
 }
 
 impl ExplainedRetransmission {
+    /// The timer before a round trip is known (RFC 6298 §2.1).
+    pub const INITIAL_RTO: Duration = Duration::from_secs(1);
+
     /// Whether the retransmission timer sent the segment. The timers of SYNs and probes do not
     /// count.
     pub fn is_timeout(&self) -> bool {

@@ -447,6 +447,10 @@ impl Sender {
             unordered: old.unordered,
             bare_fin: is_bare_fin(packet),
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
+            pause_unclear: old.missing
+                && self.path.near_known().is_none()
+                && self.path.far().is_some_and(|far| far < SenderScene::SLACK)
+                && scene.quiet < ExplainedRetransmission::INITIAL_RTO,
             label_kept: matches!(scene.label, LabelHint::Kept | LabelHint::KeptByHabit),
             ..Default::default()
         };

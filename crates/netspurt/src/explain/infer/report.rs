@@ -88,20 +88,31 @@ impl InferenceReport {
         }
     }
 
-    /// Whether the capture cannot show the cause. This is true in three cases:
+    /// Whether the capture cannot show the cause. This is true in four cases:
     /// * The capture has no acknowledgments, but the sender must have got some, because it sent new
     ///   octets later. A SYN has a known cause even in this case.
     /// * The capture was taken at the receiver, and a timeout may have begun the series of
     ///   retransmissions to which the retransmission `one` belongs.
     /// * The capture was taken at the receiver, the connection does not use SACK, and a fast
     ///   recovery sent octets that had arrived.
+    /// * A timeout seems to have begun the repair, but the pause before it may have been a round
+    ///   trip, because the capture does not show how long a round trip takes.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
         if went_on && one.rule != CauseRule::Syn {
             return true;
         }
         let blind = !self.sack && !one.original_missing && one.rule == CauseRule::InRecovery;
+        let by_pause = matches!(
+            one.rule,
+            CauseRule::Silence
+                | CauseRule::HeadAgain
+                | CauseRule::Backoff
+                | CauseRule::AfterTimeout
+                | CauseRule::InOrder
+        );
         self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
+            || one.pause_unclear && by_pause
     }
 
     /// Whether the retransmission `one` may be an original that was overtaken. This is possible if

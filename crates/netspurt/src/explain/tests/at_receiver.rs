@@ -362,3 +362,20 @@ fn the_first_segment_after_the_handshake_may_come_from_a_timeout() {
     assert_eq!(cause(340.0), None, "a timeout may have sent the first segment");
     assert!(cause(100.0).is_some(), "no timer fires after one round trip");
 }
+
+/// The capture begins in the middle of a connection without timestamps, so it does not show how long
+/// packets take to the sender and back. The sender paused for 150 ms before it sent the segment
+/// again: this may be a round trip or a timeout. A pause of 2 s shows a timeout.
+#[test]
+fn a_pause_may_be_a_round_trip_if_the_time_to_the_sender_is_not_known() {
+    let cause = |pause: f64, midway: bool| {
+        let mut talk = if midway { Talk::midway() } else { at_receiver() };
+        talk.data(1000.0, 0).ack(1000.01, 1000).data(1001.0, 1000).ack(1001.01, 2000);
+        talk.data(1002.0, 3000).sack(1002.01, 2000, &[(3000, 4000)]);
+        talk.data(1002.0 + pause, 2000).ack(1002.02 + pause, 4000);
+        talk.causes()[0]
+    };
+    assert_eq!(cause(150.0, true), None);
+    assert_eq!(cause(2000.0, true), Some(Cause::Rto));
+    assert_eq!(cause(400.0, false), Some(Cause::Rto), "a round trip takes 100 ms");
+}
