@@ -140,11 +140,11 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     A SYN or a FIN counts as data. The first rule that applies decides:
 
     1. The packet after the silence is a retransmission: *loss*.
-    2. The other end sent data during the silence. This divides the silence into three parts: the
-       time up to the last of this data (*peer*), the time after this data (*think*), and the time
-       that both ends took to react (*round-trip*). The reaction times come from the handshake, as
-       the capture shows it. The reaction times are subtracted from the other two parts. The longest
-       part decides.
+    2. The other end sent data during the silence. The last of this data divides the silence: the
+       time before it counts for the other end (*peer*), and the time after it for this end
+       (*think*). A part of each of these times is the time that packets need to reach an end and
+       come back. This part is known from the handshake, and counts as *round-trip* instead. The
+       longest of the three times decides.
     3. The packet after the silence has no data, so it answers the other end: *peer*.
     4. The other end had sent the latest data before the silence: *think*.
     5. The packet after the silence exceeds every receive window offered before the silence:

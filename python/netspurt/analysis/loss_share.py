@@ -124,8 +124,8 @@ class LossShare:
         }
 
 
-#: If the losses of a recording are not known, its notes contain one of the texts in
-#: `_WITHOUT_LOSSES`.
+#: If the losses of a recording are not known, its notes contain one of these texts. The second text
+#: is about the numbered replies of a recording in which other replies have no numbers.
 _WITHOUT_LOSSES = ("losses are not recorded", "losses between them cannot be seen")
 
 

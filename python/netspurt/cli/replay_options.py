@@ -99,7 +99,8 @@ Cost = Annotated[
         metavar="TIME",
         help="The price of one spurious retransmission, as a waiting time: 200ms or 0.2s. By "
         "default five times the median round trip: after a timeout cwnd is one segment, and slow "
-        "start needs five round trips to reach 32 segments. One-way delays count twice.",
+        "start needs five round trips to reach 32 segments. If the delays are one-way, twice the "
+        "median delay counts as the median round trip.",
     ),
 ]
 Loss = Annotated[

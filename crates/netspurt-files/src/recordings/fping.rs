@@ -132,9 +132,9 @@ struct Target {
 impl Target {
     /// Whether a line about a probe belongs to a new run of fping. A run ends with a line of
     /// counts. After this line, the next line belongs to a new run if its number is not above all
-    /// earlier numbers. Before this line, a second reply to the first probe begins a new run,
-    /// because fping marks duplicates. But if no later probe has had a line yet, the reply belongs
-    /// to this run.
+    /// earlier numbers. If the line of counts is missing, a second reply to the first probe begins a
+    /// new run. It is no duplicate, because fping would mark a duplicate. But if no later probe has
+    /// had a line yet, the reply belongs to this run.
     fn is_followed_by(&self, details: &FpingLine) -> bool {
         let (FpingLine::Reply(number, ..)
         | FpingLine::Failed(number)
