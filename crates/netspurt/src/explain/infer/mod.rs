@@ -9,6 +9,7 @@ mod order;
 mod path;
 mod phase;
 mod probing;
+mod recent_news;
 mod report;
 mod sack_use;
 mod scene;

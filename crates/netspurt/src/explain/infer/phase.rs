@@ -248,8 +248,20 @@ impl Machine {
         match self.phase {
             LossPhase::Open => self.in_open(scene),
             LossPhase::Recovery => self.in_recovery(scene),
+            LossPhase::Loss if self.was_undone_by_blocks(scene) => {
+                Inferred { cause: Cause::Rack, rule: CauseRule::Guess }
+            }
             LossPhase::Loss => self.in_loss(scene),
         }
+    }
+
+    /// Whether D-SACK blocks reported all retransmissions of the loss phase, so that RACK sent this
+    /// segment. Linux then undoes the timeout, and forgets which octets were lost
+    /// (`tcp_try_undo_loss`). RACK finds these octets again.
+    fn was_undone_by_blocks(&self, scene: &SenderScene) -> bool {
+        let linux = scene.sack == Some(true) && scene.probing.may_be_linux();
+        let told = linux && self.undone && self.unreported == 0;
+        told && !self.is_again(scene) && scene.is_clocked() && !scene.is_reported()
     }
 
     /// Whether the retransmission is the head, and the sender already retransmitted it in the
@@ -567,12 +579,6 @@ impl Machine {
             // If go-back-N began without a timeout, the sender begins a new count of duplicate
             // ACKs. So another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
-        }
-        let told = self.undone && self.unreported == 0 && scene.sack == Some(true);
-        if told && !again && scene.is_clocked() && scene.probing.may_be_linux() {
-            // D-SACK blocks reported all retransmissions, so Linux undid the timeout, and forgot
-            // which octets were lost (`tcp_try_undo_loss`). RACK then found these octets again.
-            return Inferred { cause: Cause::Rack, rule: CauseRule::Guess };
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
             // A SACK block reports octets that were sent after the last retransmission of this

@@ -19,36 +19,10 @@ use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
 use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
+use super::recent_news::{PassedNews, RecentNews};
 use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
-
-/// An acknowledgment with news that passed the capture point.
-#[derive(Clone, Copy, Debug, Default)]
-struct PassedNews {
-    at: Time,
-    /// The receiver's timestamp.
-    val: Option<u32>,
-}
-
-/// The recent acknowledgments with news. They are needed if the capture was taken far from the
-/// sender. There, a packet of the sender answers an acknowledgment that passed the capture some
-/// time before the packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct RecentNews {
-    news: [PassedNews; RecentNews::MOST],
-    count: usize,
-}
-
-impl RecentNews {
-    const MOST: usize = 32;
-
-    /// The acknowledgments, the newest first.
-    fn newest_first(&self) -> impl Iterator<Item = PassedNews> {
-        let known = self.count.min(Self::MOST);
-        (1..=known).map(|back| self.news[(self.count - back) % Self::MOST])
-    }
-}
 
 /// Octets that a SACK block reported for the first time: `left..right`. The block passed at `at`.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +94,7 @@ impl SenderTrouble {
 
     /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`.
     pub fn passed(&mut self, at: Time, val: Option<u32>) {
-        self.passed.news[self.passed.count % RecentNews::MOST] = PassedNews { at, val };
-        self.passed.count += 1;
+        self.passed.add(PassedNews { at, val });
     }
 
     /// The time of the newest acknowledgment with news that passed at the instant `by` or before.
@@ -281,6 +254,13 @@ impl SenderTrouble {
     pub fn reported_since(&self, since: Time, left: u64, right: u64) -> bool {
         let mut lately = self.reports.iter().rev().take_while(|one| one.at >= since);
         lately.any(|one| one.left < right && left < one.right)
+    }
+
+    /// Whether a SACK block that passed at the instant `by` or before reported the octets
+    /// `left..right`.
+    pub fn reported_by(&self, by: Time, left: u64, right: u64) -> bool {
+        let covers = |one: &FirstReport| one.left <= left && right <= one.right;
+        self.reports.iter().any(|one| one.at <= by && covers(one))
     }
 
     /// Notes that the octets `left..right` were not captured, although higher octets were.

@@ -98,7 +98,13 @@ impl Sender {
                     found.right <= left && since < rtt + SenderScene::FLOOR
                 }),
             reported: !trouble.overflowed
-                && trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
+                && match trouble.arrived_before(left, right, una) {
+                    Some(VerdictEvidence::Reported) => true,
+                    // The acknowledgment may have passed the capture just before, but the sender has
+                    // known the SACK block for long.
+                    Some(_) => trouble.reported_by(passed_by, left, right),
+                    None => false,
+                }
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round)
                 && !(near > SenderScene::SLACK && trouble.reported_since(passed_by, left, right)),
             in_burst: trouble.continues_burst(at, left)

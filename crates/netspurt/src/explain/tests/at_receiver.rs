@@ -379,3 +379,23 @@ fn a_pause_may_be_a_round_trip_if_the_time_to_the_sender_is_not_known() {
     assert_eq!(cause(2000.0, true), Some(Cause::Rto));
     assert_eq!(cause(400.0, false), Some(Cause::Rto), "a round trip takes 100 ms");
 }
+
+/// SACK blocks report every second segment. The sender sends everything again, so it does not use
+/// the blocks. When an old segment comes, the capture already has an acknowledgment of it, but the
+/// sender had the block long before that.
+#[test]
+fn go_back_n_repeats_segments_that_were_reported_long_before_their_acknowledgment() {
+    let mut talk = at_receiver();
+    for n in [1, 3, 5, 7] {
+        let (at, left) = (1000.0 + f64::from(n), n * 1000);
+        talk.data(at, left).sack(at + 0.01, 0, &[(left, left + 1000)]);
+    }
+    talk.data(1105.0, 0).ack(1105.01, 2000);
+    for n in 1..8_u32 {
+        let at = 1205.0 + 100.0 * f64::from(n / 2) + f64::from(n % 2) / 10.0;
+        talk.data(at, n * 1000).ack(at + 0.01, (n / 2 + 1) * 2000);
+    }
+    let found = talk.direction().retransmissions;
+    assert_eq!(found.len(), 8);
+    assert!(found[3..].iter().all(|one| one.cause.get() == Some(Cause::GoBackN)), "{found:?}");
+}
