@@ -281,7 +281,7 @@ impl Machine {
         if self.phase == LossPhase::Recovery {
             self.phase = LossPhase::Open;
         }
-        Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported }
+        Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported }
     }
 
     /// Returns the cause that the flow label shows. If the label shows no cause, returns
@@ -293,9 +293,7 @@ impl Machine {
             (_, LabelHint::KeptByHabit, _) if lone => Cause::Tlp,
             (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Loss) => Cause::GoBackN,
             (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Open) if scene.is_tail() => Cause::Tlp,
-            (Cause::Rto, LabelHint::KeptByHabit, _) => {
-                Self::repair_cause(scene, scene.is_clocked())
-            }
+            (Cause::Rto, LabelHint::KeptByHabit, _) => scene.repair_cause(scene.is_clocked()),
             _ => return inferred,
         };
         Inferred { cause, rule: CauseRule::FlowLabel }
@@ -391,7 +389,7 @@ impl Machine {
             let clocked = soon && !scene.is_overdue() || scene.may_be_delayed();
             if !expired || by_reordering || clocked {
                 let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
-                return Inferred { cause: Self::repair_cause(scene, soon), rule };
+                return Inferred { cause: scene.repair_cause(soon), rule };
             }
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
@@ -428,7 +426,7 @@ impl Machine {
         }
         // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
         let rule = if scene.acks.untold { CauseRule::None } else { CauseRule::Guess };
-        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule }
+        Inferred { cause: scene.repair_cause(scene.is_clocked()), rule }
     }
 
     /// The maximum time from a timeout to a repair that the timeout may have begun, in round trips.
@@ -443,15 +441,6 @@ impl Machine {
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
-    }
-
-    /// The most likely cause of a repair that duplicate ACKs or SACK blocks trigger.
-    fn repair_cause(scene: &SenderScene, clocked: bool) -> Cause {
-        match scene.sack {
-            Some(false) | None if !scene.hole => Cause::Fast,
-            _ if clocked => Cause::SackRecovery,
-            _ => Cause::Rack,
-        }
     }
 
     /// Infers whether a probe or a timeout sent the only outstanding segment again. A sender with
@@ -524,7 +513,7 @@ impl Machine {
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
         }
-        let cause = Self::repair_cause(scene, soon && !again);
+        let cause = scene.repair_cause(soon && !again);
         let rule = if again { CauseRule::LostAgain } else { CauseRule::InRecovery };
         Inferred { cause, rule }
     }
@@ -554,7 +543,7 @@ impl Machine {
             return self.in_open(scene);
         }
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
-            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+            return Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported };
         }
         // If options are cut off, SACK blocks may have reported a loss although few ACKs came.
         let may_be_reported = scene.sack.is_none() && self.accepted;
@@ -562,14 +551,14 @@ impl Machine {
         let first = (scene.is_head() || may_be_reported) && !scene.place.acknowledged;
         if self.went_on && !again && first && scene.duplicates.count >= enough && scene.is_clocked()
         {
-            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+            return Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported };
         }
         let first = scene.sack == Some(false) && !scene.place.is_afar();
         let another = if again { !scene.overtaken } else { first };
         if another && scene.is_head() && scene.is_reported_now() {
             // Go-back-N sends the head only once, and before three duplicate ACKs come. Some
             // senders begin a fast retransmit soon after a timeout.
-            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+            return Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported };
         }
         if self.without_timeout
             && scene.is_head()
@@ -578,7 +567,7 @@ impl Machine {
         {
             // If go-back-N began without a timeout, the sender begins a new count of duplicate
             // ACKs. So another fast retransmit may follow.
-            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+            return Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported };
         }
         if again && overtaken && scene.hole && scene.sack == Some(true) {
             // A SACK block reports octets that were sent after the last retransmission of this

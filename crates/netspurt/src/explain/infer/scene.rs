@@ -3,6 +3,7 @@
 //! An acknowledgment has *news* if it covers new octets, is a duplicate, or has SACK blocks. The
 //! *head* is the first octet that is neither acknowledged nor reported by a SACK block.
 
+use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
@@ -300,6 +301,15 @@ impl SenderScene {
     /// network made.
     pub fn is_reported(&self) -> bool {
         self.hole || self.duplicates.count >= 3 && (self.sack != Some(true) || self.place.is_afar())
+    }
+
+    /// The most likely cause of a repair that duplicate ACKs or SACK blocks trigger.
+    pub fn repair_cause(&self, clocked: bool) -> Cause {
+        match self.sack {
+            Some(false) | None if !self.hole => Cause::Fast,
+            _ if clocked => Cause::SackRecovery,
+            _ => Cause::Rack,
+        }
     }
 
     /// Whether the timer of a sender without SACK sent the head. The third duplicate ACK triggers a
