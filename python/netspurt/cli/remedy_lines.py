@@ -330,6 +330,7 @@ _LONE_PROBE = (
 
 def _probe_waits(tables: Mapping[str, Table], least_s: float) -> Iterator[str]:
     """Yield a line on the waits for tail loss probes, if they took at least `least_s` together."""
+    forget_columns(tables)
     probes = tables["waits"].where(timer="probe")
     waited_s = together_s(probes)
     if len(probes) and waited_s >= least_s:
@@ -349,7 +350,7 @@ def _on_probes(tables: Mapping[str, Table]) -> Iterator[str]:
     again = tables.get("retransmissions")
     if again is None:
         return
-    if ((again["cause"] == "tlp") & (again["cause_evidence"] == "lone-by-time")).any():
+    if len(again.where(cause="tlp", cause_evidence="lone-by-time")):
         yield _UNSURE
 
 
