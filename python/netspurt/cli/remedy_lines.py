@@ -330,6 +330,7 @@ _LONE_PROBE = (
 
 def _probe_waits(tables: Mapping[str, Table], least_s: float) -> Iterator[str]:
     """Yield a line on the waits for tail loss probes, if they took at least `least_s` together."""
+    # The columns of the lines before need memory at the same time as the columns of this line.
     forget_columns(tables)
     probes = tables["waits"].where(timer="probe")
     waited_s = together_s(probes)

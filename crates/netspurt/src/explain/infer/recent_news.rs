@@ -24,7 +24,7 @@ pub struct RecentNews {
 impl RecentNews {
     const MOST: usize = 32;
 
-    /// Adds the newest acknowledgment. Only the last 32 are kept.
+    /// Adds the newest acknowledgment. Only the last [`MOST`](Self::MOST) are kept.
     pub fn add(&mut self, news: PassedNews) {
         self.news[self.count % Self::MOST] = news;
         self.count += 1;

@@ -48,7 +48,8 @@ pub struct ScenePlace {
     /// Whether three conditions hold. First, this retransmission follows the previous one without a
     /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
     /// acknowledgment with news came between these retransmissions. After a longer time, an
-    /// acknowledgment that the capture missed may have triggered this retransmission.
+    /// acknowledgment that the capture missed may have triggered this retransmission. If the capture
+    /// is known to miss packets, there is a further condition (see `SenderTrouble::follows`).
     pub follows: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may

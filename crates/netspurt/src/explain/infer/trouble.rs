@@ -151,8 +151,9 @@ impl SenderTrouble {
 
     /// Whether a retransmission at the instant `at` follows the last one (see
     /// [`ScenePlace::follows`]). The last acknowledgment with news came at `answered_at`, and the
-    /// shortest round trip is `round`. If the capture misses packets, it may miss one
-    /// acknowledgment. Then two retransmissions in a row must follow, or the last two be a burst.
+    /// shortest round trip is `round`. If the capture misses packets, it may also miss one
+    /// acknowledgment. Then this retransmission counts only if the last one followed, too, or if it
+    /// continues a burst.
     pub fn follows(&self, at: Time, left: u64, answered_at: Time, round: Duration) -> bool {
         let sure = self.uncaptured_bytes == 0 || self.continues_burst(at, left);
         let begin = self.found.len().checked_sub(if sure { 1 } else { 2 });

@@ -319,29 +319,45 @@ fn a_receiver_did_not_take_octets_that_its_later_sack_blocks_do_not_report() {
     }
 }
 
-/// A queue between the sender and the capture makes the round trip three times as long as the
-/// handshake. So the retransmission comes an RTO after the report of the hole, as far as the capture
-/// shows. But the sender did not pause, so no timer sent the retransmission.
+/// The path loses the segments from octet 10,000 and octet 12,000 on. The other segments up to octet
+/// 19,000 come every 3 ms from 1000 ms on.
+fn two_lost_before_the_receiver() -> Talk {
+    let mut talk = at_receiver();
+    for n in (0..19_u32).filter(|n| ![10, 12].contains(n)) {
+        let (at, next) = (1000.0 + 3.0 * f64::from(n), (n + 1) * 1000);
+        talk.data(at, next - 1000);
+        match n {
+            0..10 => talk.ack(at + 0.01, next),
+            _ => talk.sack(at + 0.01, 10_000, &[(11_000, next)]),
+        };
+    }
+    talk
+}
+
+/// Other flows fill a queue between the sender and the capture. So the round trip is longer than in
+/// the handshake, and retransmissions come an RTO after the report of their holes, as far as the
+/// capture shows. But the sender's segments come without a pause, so no timer sent these.
 #[test]
-fn packets_without_a_pause_show_that_no_timer_sent_a_reported_segment() {
-    let causes = |segments: u32, again: f64| {
-        let mut talk = at_receiver();
-        for n in (0..segments).filter(|n| *n != 10) {
-            let (at, right) = (1000.0 + 3.0 * f64::from(n), (n + 1) * 1000);
-            talk.data(at, right - 1000);
-            match n {
-                0..10 => talk.ack(at + 0.01, right),
-                _ => talk.sack(at + 0.01, 10_000, &[(11_000, right)]),
-            };
-        }
-        talk.data(again, 10_000).causes()
-    };
-    let flowing = causes(111, 1333.5);
-    assert!(
-        matches!(flowing[..], [Some(Cause::Fast | Cause::SackRecovery | Cause::Rack)]),
-        "{flowing:?}"
-    );
-    assert_eq!(causes(60, 1600.0), [Some(Cause::Rto)], "the sender paused for 400 ms");
+fn segments_without_a_pause_show_that_no_timer_sent_a_reported_segment() {
+    let mut talk = two_lost_before_the_receiver();
+    talk.flight(1330.0, 19_000, 2).sack(1330.01, 10_000, &[(13_000, 21_000)]);
+    talk.data(1330.5, 10_000).sack(1330.51, 12_000, &[(13_000, 21_000)]);
+    // The recovery goes on in the same way.
+    talk.flight(1577.0, 21_000, 2).sack(1577.01, 12_000, &[(13_000, 23_000)]).data(1577.5, 12_000);
+    let causes = talk.causes();
+    let repairs = [Cause::Fast, Cause::SackRecovery, Cause::Rack].map(Some);
+    assert!(causes.iter().all(|cause| repairs.contains(cause)), "{causes:?}");
+    let mut paused = two_lost_before_the_receiver();
+    assert_eq!(paused.data(1600.0, 10_000).causes(), [Some(Cause::Rto)]);
+}
+
+/// The retransmission comes 43 ms later than the answer to the last SACK block should, and the
+/// shortest round trip is 100 ms.
+#[test]
+fn a_queue_may_delay_a_repair_by_less_than_half_a_round_trip() {
+    let mut talk = two_lost_before_the_receiver();
+    talk.data(1132.0, 19_000).sack(1132.01, 10_000, &[(13_000, 20_000)]);
+    assert_eq!(talk.data(1275.0, 10_000).causes(), [Some(Cause::Rack)]);
 }
 
 /// The path loses the ACK of the handshake and the first flight, so the segment that the timeout
