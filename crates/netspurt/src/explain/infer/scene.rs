@@ -47,7 +47,8 @@ pub struct ScenePlace {
     pub shortens_tail: bool,
     /// Whether three conditions hold. First, this retransmission follows the previous one without a
     /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
-    /// acknowledgment with news came between these retransmissions. After a longer time, an
+    /// acknowledgment with news came between these retransmissions. Far from the sender, an
+    /// acknowledgment that had not reached the sender does not count. After a longer time, an
     /// acknowledgment that the capture missed may have triggered this retransmission. If the capture
     /// is known to miss packets, there is a further condition (see `SenderTrouble::follows`).
     pub follows: bool,

@@ -91,7 +91,10 @@ impl Sender {
         let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
         let passed_by = Time::from_nanos(passed_by);
         ScenePlace {
-            follows: trouble.follows(at, left, self.heard.answered_at, round),
+            follows: {
+                let round = [round, self.path.near_now()];
+                trouble.follows(at, left, self.heard.answered_at, round)
+            },
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));

@@ -415,3 +415,32 @@ fn go_back_n_repeats_segments_that_were_reported_long_before_their_acknowledgmen
     assert_eq!(found.len(), 8);
     assert!(found[3..].iter().all(|one| one.cause.get() == Some(Cause::GoBackN)), "{found:?}");
 }
+
+/// Every second segment of a flight is lost. A sender without SACK repairs one of them in each round
+/// trip (RFC 6582 §3.2). Then its timer fires: the octets 5000 to 6000 come again 64 ms later,
+/// although a round trip takes 100 ms. From there on, the sender goes back.
+#[test]
+fn a_timeout_in_a_recovery_does_not_make_the_whole_recovery_go_back_n() {
+    let mut talk = Talk::midway();
+    talk.stamps = true;
+    talk.handshake(false, 0.01, 100.0);
+    talk.echoing(1000.0, 0, 0.01).ack(1000.01, 1000);
+    for n in (2..20_u32).step_by(2) {
+        let at = 1000.0 + f64::from(n);
+        talk.echoing(at, n * 1000, 900.0).ack(at + 0.01, 1000);
+    }
+    let mut at = 1120.0;
+    for n in (1..6_u32).step_by(2) {
+        talk.echoing(at, n * 1000, at - 100.0).ack(at + 0.01, (n + 2) * 1000);
+        at += 100.0;
+    }
+    talk.echoing(at - 36.0, 5000, at - 200.0).ack(at - 35.99, 7000);
+    talk.echoing(at, 7000, at - 100.0).ack(at + 0.01, 9000).echoing(at + 1.0, 8000, at - 100.0);
+    for n in 9..13 {
+        let at = at + 100.0 + f64::from(n);
+        talk.echoing(at, n * 1000, at - 100.0).ack(at + 0.01, n.div_ceil(2) * 2000 + 1000);
+    }
+    let [fast, rto, back] = [Cause::Fast, Cause::Rto, Cause::GoBackN].map(Some);
+    let expected = [fast, fast, fast, rto, back, back, back, back, back, back];
+    assert_eq!(talk.causes(), expected);
+}

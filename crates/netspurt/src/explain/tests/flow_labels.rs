@@ -66,3 +66,27 @@ fn a_changed_flow_label_shows_a_timeout_at_the_receiver() {
     assert_eq!((found.cause.get(), found.original_missing), (Some(Cause::Rto), true));
     assert!(found.cause_confidence > 0.9);
 }
+
+/// All acknowledgments are late, so the timer fires. After the capture at the receiver has seen all
+/// of them, the sender goes back. The label of the first segment shows a timeout, and the labels of
+/// the next segments show none. These segments come 250 ms later, as after a timeout.
+#[test]
+fn go_back_n_at_the_receiver_keeps_the_label_of_the_timeout() {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 0.1, 100.0);
+    for n in 0..5 {
+        let at = 200.0 + f64::from(n);
+        talk.data(at, n * 1000).ack(at + 0.1, (n + 1) * 1000);
+    }
+    talk.data(600.0, 0).sack(600.1, 5000, &[(0, 1000)]);
+    for n in 1..5 {
+        let (at, left) = (850.0 + f64::from(n), n * 1000);
+        talk.data(at, left).sack(at + 0.1, 5000, &[(left, left + 1000)]);
+    }
+    let mut labels = vec![7, 5, 7];
+    labels.extend([7, 5].repeat(5));
+    labels.extend([9, 5].repeat(5));
+    talk.labels = Some(labels);
+    let back = Some(Cause::GoBackN);
+    assert_eq!(talk.causes(), [Some(Cause::Rto), back, back, back, back]);
+}
