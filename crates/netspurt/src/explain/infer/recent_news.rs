@@ -30,6 +30,11 @@ impl RecentNews {
         self.count += 1;
     }
 
+    /// Whether all acknowledgments so far are kept.
+    pub fn has_all(&self) -> bool {
+        self.count <= Self::MOST
+    }
+
     /// The acknowledgments, the newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = PassedNews> {
         let known = self.count.min(Self::MOST);

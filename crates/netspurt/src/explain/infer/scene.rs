@@ -47,11 +47,15 @@ pub struct ScenePlace {
     pub shortens_tail: bool,
     /// Whether three conditions hold. First, this retransmission follows the previous one without a
     /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
-    /// acknowledgment with news came between these retransmissions. Far from the sender, an
-    /// acknowledgment that had not reached the sender does not count. After a longer time, an
-    /// acknowledgment that the capture missed may have triggered this retransmission. If the capture
-    /// is known to miss packets, there is a further condition (see `SenderTrouble::follows`).
+    /// acknowledgment with news came between these retransmissions, or none reached the sender
+    /// between them (`same_trigger`). After a longer time, an acknowledgment that the capture missed
+    /// may have triggered this retransmission. If the capture is known to miss packets, there is a
+    /// further condition (see `SenderTrouble::follows`).
     pub follows: bool,
+    /// Far from the sender: whether no acknowledgment with news reached the sender between the
+    /// previous retransmission and this one, as far as the capture shows. One may have passed the
+    /// capture.
+    pub same_trigger: bool,
     /// Whether this retransmission follows the previous one without a gap, and was sent at nearly
     /// the same time. Such retransmissions are a *burst*. In Linux, a piece of the send buffer may
     /// hold several segments. While its send buffer is full, Linux does not split a piece, and

@@ -152,32 +152,40 @@ impl SenderTrouble {
     }
 
     /// Whether a retransmission at the instant `at` follows the last one (see
-    /// [`ScenePlace::follows`]). The last acknowledgment with news came at `answered_at`, the
-    /// shortest round trip is `round`, and `near` is the time from the capture to the sender and
-    /// back. If the capture misses packets, it may also miss one acknowledgment. Then this
-    /// retransmission counts only if the last one followed, too, or if it continues a burst.
-    pub fn follows(&self, at: Time, left: u64, answered_at: Time, round: [Duration; 2]) -> bool {
-        let [round, near] = round;
+    /// [`ScenePlace::follows`]). The last acknowledgment with news came at `answered_at`, and the
+    /// shortest round trip is `round`. If `same_trigger`, no such acknowledgment reached the sender
+    /// between the last retransmission and this one. If the capture misses packets, it may also
+    /// miss one acknowledgment. Then this retransmission counts only if the last one followed, too,
+    /// or if it continues a burst.
+    pub fn follows(
+        &self,
+        at: Time,
+        left: u64,
+        (answered_at, same_trigger): (Time, bool),
+        round: Duration,
+    ) -> bool {
         let sure = self.uncaptured_bytes == 0 || self.continues_burst(at, left);
         let begin = self.found.len().checked_sub(if sure { 1 } else { 2 });
         begin.map(|begin| &self.found[begin..]).is_some_and(|row| {
             let (since, last) = (row[0].at, &row[row.len() - 1]);
             row.windows(2).all(|two| two[0].right == two[1].left)
                 && last.right == left
+                && (answered_at <= since || same_trigger)
                 && at.saturating_since(last.at) < round
-                && match near > SenderScene::SLACK {
-                    true => answered_at < since || self.answer_one(since, at, near),
-                    false => answered_at <= since,
-                }
         })
     }
 
-    /// Whether the same acknowledgment was the last one with news that had reached the sender when
-    /// it sent two packets. The packets passed the capture at the instants `one` and `other`, and
-    /// the time from the capture to the sender and back is `near`.
-    fn answer_one(&self, one: Time, other: Time, near: Duration) -> bool {
-        let by = |at: Time| Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
-        self.passed_before(by(other)).is_some_and(|heard| heard <= by(one))
+    /// Whether no acknowledgment with news reached the sender between the last retransmission and
+    /// the packet at the instant `at`, as far as the capture shows. The way from the capture to the
+    /// sender and back takes the time `near`, or up to an eighth less.
+    pub fn has_same_trigger(&self, at: Time, near: Duration) -> bool {
+        let back = |from: Time, way: Duration| {
+            Time::from_nanos(from.as_nanos().saturating_sub(way.as_nanos()))
+        };
+        let newest = self.passed_before(back(at, near * 7 / 8));
+        let none_heard = newest.is_none() && self.passed.has_all();
+        let since = self.found.last().map(|last| back(last.at, near));
+        since.is_some_and(|since| none_heard || newest.is_some_and(|heard| heard <= since))
     }
 
     /// Whether the sender repairs a loss.

@@ -86,15 +86,15 @@ impl Sender {
         // Only Linux repeats pieces of its send buffer.
         let linux = self.sack.probing.may_be_linux();
         let piece_bytes_max = if linux { self.current.piece_bytes_max } else { 0 };
+        let near_now = self.path.near_now();
         // SACK blocks that passed the capture after the time `passed_by` had not reached the
         // sender.
-        let passed_by = at.as_nanos().saturating_sub(self.path.near_now().as_nanos());
+        let passed_by = at.as_nanos().saturating_sub(near_now.as_nanos());
         let passed_by = Time::from_nanos(passed_by);
+        let same_trigger = near > SenderScene::SLACK && trouble.has_same_trigger(at, near_now);
         ScenePlace {
-            follows: {
-                let round = [round, self.path.near_now()];
-                trouble.follows(at, left, self.heard.answered_at, round)
-            },
+            follows: trouble.follows(at, left, (self.heard.answered_at, same_trigger), round),
+            same_trigger,
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));

@@ -126,7 +126,10 @@ impl Machine {
             // Some senders do not restart their timer for each partial ACK (RFC 6582 §3.2 step 3).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
-        if scene.sack == Some(false) && !scene.is_head() && scene.place.follows {
+        // Far from the sender, the acknowledgment of the previous retransmission may have passed
+        // the capture, but it had not reached the sender. So this retransmission was not the head.
+        let above_head = !scene.is_head() || scene.place.same_trigger;
+        if scene.sack == Some(false) && above_head && scene.place.follows {
             // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). `in_order`
             // counts this sender's go-back-N only if no timeout can have begun this recovery.
             self.traits.in_order += u32::from(!self.maybe_after_timeout);
