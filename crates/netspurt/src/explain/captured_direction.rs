@@ -83,6 +83,12 @@ impl CapturedDirection {
         }
     }
 
+    /// Notes about a SYN whether packets without a SYN came before it from the same side.
+    pub fn note_late_syn(&mut self) {
+        let packets = &self.statistics.packets;
+        self.sender.current.is_late_syn = packets.all > packets.syns + packets.resets;
+    }
+
     /// Notes in the statistics whether the capture was taken beside the sender. The caller does
     /// this before the statistics are packed, because packing loses the round trips that show the
     /// place.

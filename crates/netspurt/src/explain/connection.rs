@@ -470,6 +470,7 @@ impl CapturedConnection {
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet), host.seen_from(side)));
         if packet.flags().has(Flags::SYN) {
             direction.number_from(packet);
+            direction.note_late_syn();
         }
         let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();

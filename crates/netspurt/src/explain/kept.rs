@@ -43,6 +43,9 @@ pub struct CurrentSegment {
     pub piece_bytes_max: u64,
     /// Whether the segment begins after the highest octet that was captured or acknowledged.
     pub after_gap: bool,
+    /// Whether the segment carries a SYN, and packets without a SYN came before it from the same
+    /// side.
+    pub is_late_syn: bool,
 }
 
 /// A segment with octets that were sent before, and what is known about them.

@@ -4,7 +4,7 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::super::infer::{BeforeProbe, SenderScene, is_bare_fin};
+use super::super::infer::{BeforeProbe, SenderScene, Vantage, is_bare_fin};
 use super::super::kept::{Acknowledged, CapturedOctets, is_duplicate, reports_duplicate};
 use super::Sender;
 
@@ -44,9 +44,15 @@ impl Sender {
     /// Whether `packet` is a first SYN or SYN-ACK that was captured after its answer. This happens
     /// if a host captures the two directions on two interfaces. If such a packet comes much later
     /// than its answer, it is a retransmission, and the capture lacks the original.
+    ///
+    /// Far from the sender, a SYN is also late if packets without a SYN came before it from the same
+    /// side. When a side sends such packets, it knows that its SYN has arrived, and so does not send
+    /// the SYN again (RFC 9293 §3.5). So the later packets overtook this SYN on the path.
     pub(super) fn is_late_opening(&self, at: Time, packet: &impl CapturedTcp) -> bool {
-        let first = packet.flags().has(Flags::SYN) && self.sent_at == Time::ZERO;
-        first && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT
+        let first = self.sent_at == Time::ZERO
+            && at.saturating_since(self.heard.answered_at) < Self::SYN_WAIT;
+        let overtaken = self.current.is_late_syn && self.path.vantage().0 == Vantage::Receiver;
+        packet.flags().has(Flags::SYN) && (first || overtaken)
     }
 
     /// An application that waits for data reads the data within the time `READING`. If the window

@@ -259,3 +259,26 @@ fn the_arrived_part_of_an_offloaded_packet_is_not_late() {
     assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
     assert_eq!(late_of(&talk, |habits| habits.late_in_acks).packets, 0);
 }
+
+/// The first SYN-ACK takes 1.3 s, because the delay of the path falls during the handshake. The SYN
+/// is sent again, and the answer to it overtakes the first SYN-ACK. Without identifications and
+/// timestamps, only the packets in between show which of the two was sent first. A SYN-ACK that
+/// comes again before other packets is a retransmission.
+#[test]
+fn a_syn_ack_that_later_packets_overtook_is_no_retransmission() {
+    let syn_acks_sent_again = |last: f64| {
+        let mut talk = Talk::midway();
+        let flags = Flags::SYN.with(Flags::ACK);
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let answer = Segment { ack: 1, flags, ..Segment::default() };
+        [0.0, 1000.0].into_iter().for_each(|at| talk.packet(Side::From, at, syn));
+        talk.packet(Side::To, 1050.0, answer);
+        talk.octets(1050.1, 0, 0).flight(1250.2, 0, 2).ack(1300.2, 2000);
+        talk.packet(Side::To, last, answer);
+        talk.sort();
+        talk.over_ipv6();
+        talk.explained().connections.at(0).direction(Side::To).unwrap().retransmissions.len()
+    };
+    assert_eq!(syn_acks_sent_again(1325.0), 0);
+    assert_eq!(syn_acks_sent_again(1210.0), 1);
+}
