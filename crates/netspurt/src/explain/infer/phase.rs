@@ -254,6 +254,7 @@ impl Machine {
             return self.another_fast_retransmit(scene);
         }
         match self.phase {
+            LossPhase::Open if self.goes_on_in_order(scene) => self.goes_back_in_order(),
             LossPhase::Open => self.in_open(scene),
             LossPhase::Recovery => self.in_recovery(scene),
             LossPhase::Loss if self.was_undone_by_blocks(scene) => {
@@ -315,6 +316,14 @@ impl Machine {
     fn goes_on_unheard(&self, scene: &SenderScene) -> bool {
         let goes_back = matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN));
         scene.place.acknowledged && scene.left < self.point && goes_back
+    }
+
+    /// Whether a sender without SACK goes back in order although the capture has acknowledgments of
+    /// all octets. They ended the recovery for the capture, but had not reached the sender.
+    fn goes_on_in_order(&self, scene: &SenderScene) -> bool {
+        let again = scene.place.acknowledged && scene.left < self.point;
+        let follows = scene.place.follows && scene.place.same_trigger;
+        again && follows && scene.sack == Some(false) && self.last.get() == Some(Cause::Fast)
     }
 
     /// Whether a retransmission with this `cause` and `rule` belongs to a repair that a timeout may

@@ -130,11 +130,7 @@ impl Machine {
         // the capture, but it had not reached the sender. So this retransmission was not the head.
         let above_head = !scene.is_head() || scene.place.same_trigger;
         if scene.sack == Some(false) && above_head && scene.place.follows {
-            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). `in_order`
-            // counts this sender's go-back-N only if no timeout can have begun this recovery.
-            self.traits.in_order += u32::from(!self.maybe_after_timeout);
-            self.phase = LossPhase::Loss;
-            return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
+            return self.goes_back_in_order();
         }
         if self.unindicated && scene.lacks_loss_indication() && scene.place.follows {
             // With SACK, a sender repairs only octets below reported octets (RFC 6675 §4). This
@@ -145,6 +141,15 @@ impl Machine {
         let cause = scene.repair_cause(soon && !again);
         let rule = if again { CauseRule::LostAgain } else { CauseRule::InRecovery };
         Inferred { cause, rule }
+    }
+
+    /// Begins go-back-N in a recovery without SACK, because this segment follows the one before it.
+    /// A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). `in_order` counts
+    /// this sender's go-back-N only if no timeout can have begun this recovery.
+    pub(super) fn goes_back_in_order(&mut self) -> Inferred {
+        self.traits.in_order += u32::from(!self.maybe_after_timeout);
+        self.phase = LossPhase::Loss;
+        Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder }
     }
 
     /// Infers the cause of a retransmission while the sender sends everything outstanding again.
