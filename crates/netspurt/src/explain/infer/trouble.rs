@@ -154,9 +154,12 @@ impl SenderTrouble {
     /// Whether a retransmission at the instant `at` follows the last one (see
     /// [`ScenePlace::follows`]). The last acknowledgment with news came at `answered_at`, and the
     /// shortest round trip is `round`. If `same_trigger`, no such acknowledgment reached the sender
-    /// between the last retransmission and this one. If the capture misses packets, it may also
-    /// miss one acknowledgment. Then this retransmission counts only if the last one followed, too,
-    /// or if it continues a burst.
+    /// between the last retransmission and this one.
+    ///
+    /// The capture may miss one acknowledgment if it misses packets. It probably misses one if each
+    /// of several retransmissions of the repair waited for an acknowledgment: go-back-N begins with
+    /// slow start, which sends two segments for the first acknowledgment (RFC 5681 §3.1). Then this
+    /// retransmission counts only if the last one followed, too, or if it continues a burst.
     pub fn follows(
         &self,
         at: Time,
@@ -164,7 +167,7 @@ impl SenderTrouble {
         (answered_at, same_trigger): (Time, bool),
         round: Duration,
     ) -> bool {
-        let sure = self.uncaptured_bytes == 0 || self.continues_burst(at, left);
+        let sure = self.uncaptured_bytes == 0 && self.is_early() || self.continues_burst(at, left);
         let begin = self.found.len().checked_sub(if sure { 1 } else { 2 });
         begin.map(|begin| &self.found[begin..]).is_some_and(|row| {
             let (since, last) = (row[0].at, &row[row.len() - 1]);

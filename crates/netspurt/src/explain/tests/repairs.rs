@@ -141,3 +141,20 @@ fn one_missed_ack_is_no_go_back_n_if_the_capture_misses_other_packets_too() {
         assert_eq!(causes[3..], [Some(cause); 2], "{misses}");
     }
 }
+
+/// RFC 6582 §3.2: the originals of a flight come late, and each acknowledgment of one triggers a
+/// retransmission of the next segment. The capture misses the acknowledgment before the sixth
+/// retransmission. Go-back-N would have sent two segments for the first acknowledgment.
+#[test]
+fn one_missed_ack_does_not_make_a_long_recovery_go_back_n() {
+    let mut talk = first_of_ten_lost(false);
+    for n in 1..8_u32 {
+        let at = 300.0 + 1.2 * f64::from(n);
+        talk.ack(at, n * 1000);
+        if n == 5 {
+            talk.lose();
+        }
+        talk.data(at + 0.05, n * 1000);
+    }
+    assert_eq!(talk.causes(), [Some(Cause::Fast); 8]);
+}

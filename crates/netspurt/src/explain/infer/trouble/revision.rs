@@ -35,6 +35,20 @@ impl SenderTrouble {
         }
     }
 
+    /// Whether retransmission `number` repeats the previous retransmission of the same repair.
+    fn is_copy(&self, number: usize) -> bool {
+        number > self.machine.first && self.found[number].left == self.found[number - 1].left
+    }
+
+    /// Whether only a few retransmissions came since the current repair began, or since one of them
+    /// repeated the previous one.
+    pub(super) fn is_early(&self) -> bool {
+        const FEW: usize = 3;
+        let end = self.found.len();
+        let few_back = end.saturating_sub(FEW);
+        self.machine.first >= few_back || (few_back..end).any(|number| self.is_copy(number))
+    }
+
     /// Gives the cause `cause`, which is go-back-N, to the retransmissions after the first one of
     /// the current repair. The reason is that the next retransmission shows that the sender sends
     /// everything again in order. If no acknowledgment had reported a loss when the repair began, a
@@ -44,9 +58,9 @@ impl SenderTrouble {
     /// copy, because a partial ACK triggers only one copy (RFC 6582 §3.2). So the sender went back
     /// from this copy on, and the retransmissions before it keep their causes.
     pub fn went_in_order(&mut self, cause: Cause) {
-        let (first, end) = (self.machine.first, self.found.len());
-        let copy = (first + 1..end).rev().find(|n| self.found[*n].left == self.found[n - 1].left);
-        let first = copy.unwrap_or(first);
+        let end = self.found.len();
+        let copy = (self.machine.first..end).rev().find(|number| self.is_copy(*number));
+        let first = copy.unwrap_or(self.machine.first);
         if first < end {
             self.relabel(first + 1, end, Some(cause).into(), CauseRule::InOrder);
             let timeout = Some(Cause::Rto).into();
