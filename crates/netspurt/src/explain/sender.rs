@@ -258,6 +258,7 @@ impl Sender {
                 trouble.pass_over(known, left);
             }
             trouble.machine.traits.limited.0 += u32::from(on_duplicate);
+            trouble.new_octets(at, self.path.near());
             trouble.machine.went_on();
             let smss_bytes = u64::from(self.smss_bytes);
             let cwr = packet.flags().has(Flags::CWR);
@@ -414,6 +415,7 @@ impl Sender {
         }
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
+        let traits = trouble.machine.traits;
         let Inferred { cause, rule } = if packet.flags().has(Flags::SYN) {
             Inferred { cause: Cause::Syn, rule: CauseRule::Syn }
         } else if trouble.too_big.explains(&scene, near, trouble.machine.since) {
@@ -421,6 +423,8 @@ impl Sender {
         } else {
             trouble.machine.infer(&scene, number)
         };
+        let doubtful = rule == CauseRule::Silence && scene.place.is_afar() && scene.is_reported();
+        trouble.doubted = doubtful.then(|| (scene.repair_cause(true), traits));
         match rule {
             CauseRule::InOrder => trouble.went_in_order(cause),
             CauseRule::ReportedBefore => trouble.went_back(old.left),

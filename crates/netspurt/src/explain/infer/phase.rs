@@ -181,6 +181,13 @@ impl Machine {
         (self.first, self.traits.in_order) = (number, self.traits.in_order - by_habit);
     }
 
+    /// Notes that acknowledgments, and not a timeout, caused the retransmission that began this loss
+    /// phase. `traits` are the sender's traits before it.
+    pub fn was_reported(&mut self, traits: Traits) {
+        (self.phase, self.traits) = (LossPhase::Recovery, traits);
+        (self.undone, self.maybe_after_timeout) = (false, false);
+    }
+
     /// Begins a loss phase after a timeout at the instant `at`. The timeout was recognised only
     /// later. It sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {

@@ -24,6 +24,7 @@ use super::phase::{LossPhase, Machine};
 use super::recent_news::{PassedNews, RecentNews};
 use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
+use super::traits::Traits;
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
 /// Octets that a SACK block reported for the first time: `left..right`. The block passed at `at`.
@@ -76,6 +77,9 @@ pub struct SenderTrouble {
     /// last retransmission was the only outstanding segment (a *lone* segment), and only the length
     /// of the silence before it showed its cause.
     after_lone: Option<AfterLone>,
+    /// What to restore if new octets show that no timer sent the last retransmission: its most
+    /// likely cause, and the traits before it. `None` if they cannot show this.
+    pub doubted: Option<(Cause, Traits)>,
     /// The last burst of retransmissions (see [`continues_burst`](Self::continues_burst)): its
     /// first octet, and whether SACK blocks had reported some of its segments.
     pub burst: (u64, bool),

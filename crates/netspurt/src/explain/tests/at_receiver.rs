@@ -351,6 +351,20 @@ fn segments_without_a_pause_show_that_no_timer_sent_a_reported_segment() {
     assert_eq!(paused.data(1600.0, 10_000).causes(), [Some(Cause::Rto)]);
 }
 
+/// A queue before the capture makes a pause before the retransmission. New octets come just after
+/// it, so no timer sent it. After a timeout, new octets come a round trip later at the earliest.
+#[test]
+fn new_octets_just_after_a_retransmission_show_that_no_timer_sent_it() {
+    let cause = |next: f64| {
+        let mut talk = two_lost_before_the_receiver();
+        talk.data(1600.0, 10_000).ack(1600.01, 12_000);
+        talk.data(next, 19_000).ack(next + 0.01, 12_000);
+        talk.causes()[0]
+    };
+    assert_eq!(cause(1601.2), Some(Cause::SackRecovery));
+    assert_eq!(cause(1701.2), Some(Cause::Rto));
+}
+
 /// The retransmission comes 43 ms later than the answer to the last SACK block should, and the
 /// shortest round trip is 100 ms.
 #[test]

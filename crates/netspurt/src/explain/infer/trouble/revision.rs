@@ -73,6 +73,22 @@ impl SenderTrouble {
         }
     }
 
+    /// Takes new octets that were captured at the instant `at`, far from the sender. `near` is the
+    /// time from the capture to the sender and back. They may show that a queue before the capture,
+    /// and not a timer, made the silence before the last retransmission. After a timeout, a sender
+    /// sends only one segment until an acknowledgment comes (RFC 5681 §3.1). So new octets soon after
+    /// the retransmission show that it repaired a loss that acknowledgments had reported.
+    pub fn new_octets(&mut self, at: Time, near: Duration) {
+        let (Some((cause, traits)), Some(last)) = (self.doubted.take(), self.found.last()) else {
+            return;
+        };
+        if at.saturating_since(last.at) < near / 2 {
+            let number = self.found.len() - 1;
+            self.relabel(number, number + 1, Some(cause).into(), CauseRule::Reported);
+            self.machine.was_reported(traits);
+        }
+    }
+
     /// Takes a retransmission that begins at the octet `left` and was captured at the instant `at`.
     /// The wait before it may show the cause of the previous retransmission. There are three
     /// conditions. First, both retransmissions begin at the same octet. Second, only the length of
