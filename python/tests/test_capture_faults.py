@@ -23,10 +23,12 @@ RAW, UNKNOWN = 101, 999
 SYN, ACK, PSH = 2, 16, 8
 
 
-def segment(flags: int, seq: int, *, payload: bytes = b"", window: int = 1000) -> bytes:
-    """Return an IPv4 packet from 10.0.0.1:1000 to 10.0.0.2:80."""
+def segment(
+    flags: int, seq: int, *, payload: bytes = b"", window: int = 1000, port: int = 1000
+) -> bytes:
+    """Return an IPv4 packet from this port of 10.0.0.1 to 10.0.0.2:80."""
     header = struct.pack(">BBHHHBBH", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0)
-    tcp = struct.pack(">HHIIBBHHH", 1000, 80, seq, 0, 0x50, flags, window, 0, 0)
+    tcp = struct.pack(">HHIIBBHHH", port, 80, seq, 0, 0x50, flags, window, 0, 0)
     return header + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + tcp + payload
 
 
@@ -171,6 +173,29 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
     result = netspurt("plot", file)
     assert result.returncode == 2
     assert "syns.pcap: no data of flow c0 was seen" in result.stderr
+
+
+def test_a_folder_of_captures_is_no_run_and_the_error_names_a_capture_to_plot(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "day").mkdir()
+    for name in ("a.pcap", "b.pcap"):
+        pcap(tmp_path / "day" / name, talk(3))
+    result = netspurt("plot", tmp_path / "day")
+    assert result.returncode == 2
+    assert "has 2 captures and no run: name one of its captures, such as" in result.stderr
+    assert "a.pcap" in result.stderr
+
+
+def test_a_plot_of_flows_names_those_without_data(netspurt: Command, tmp_path: Path) -> None:
+    bare = [(9.0, segment(SYN, 7, port=1001)), (9.5, segment(SYN, 7, port=1002))]
+    pcap(tmp_path / "three.pcap", [*talk(5), *bare])
+    words = ("plot", tmp_path / "three.pcap", "--kind", "flows", "--out", tmp_path / "flows.svg")
+    assert netspurt(*words, "--flow", "c0,c1").returncode == 0
+    assert "without data: c1" in (tmp_path / "flows.svg").read_text()
+    result = netspurt(*words, "--flow", "c1,c2")
+    assert result.returncode == 2
+    assert "no data of flows c1 and c2 was seen" in result.stderr
 
 
 def test_the_error_for_a_wrong_connection_says_which_connections_exist(

@@ -271,6 +271,11 @@ def test_the_sum_of_times_in_both_directions_does_not_depend_on_the_clocks(
         (tmp_path / f"{name}.pcap").write_bytes(made_up(packets))
     result = netspurt("match", tmp_path / "near.pcap", tmp_path / "far.pcap")
     assert result.stdout.splitlines()[1].split()[-6:] == ["3600", "s", "-3600", "s", "40", "ms"]
+    note = "the clocks of the captures differ: the second clock is ahead by about 3600 s"
+    assert note in result.stdout
+    back = netspurt("match", tmp_path / "far.pcap", tmp_path / "near.pcap").stdout
+    assert "Swap the captures" in back, "both times are too short in the wrong order"
+    assert "ahead" not in netspurt("match", *[tmp_path / "near.pcap"] * 2).stdout
 
 
 def test_a_note_reports_packets_that_overlap_those_of_the_other_capture(

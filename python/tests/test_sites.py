@@ -35,7 +35,7 @@ from netspurt.pictures.sites import throughput_levels
 from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
 
 from conftest import Command, refused
-from made_up_captures import ACK, made_up
+from made_up_captures import ACK, SYN, SYN_ACK, made_up
 
 
 @pytest.fixture(scope="session")
@@ -439,6 +439,17 @@ def test_a_step_back_of_the_clock_is_no_idle_time_and_no_error(tmp_path: Path) -
     (tmp_path / "back.pcap").write_bytes(made_up(packets))
     found = read_connections(tmp_path / "back.pcap")
     assert found.idle_s.tolist() == [1.0]
+
+
+def test_one_value_has_no_standard_deviation(netspurt: Command, tmp_path: Path) -> None:
+    packets = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.1, 1, 0, 1, SYN_ACK, 9000, 0)]
+    packets += [(0.2, 0, 1, 1, ACK, 9000, 500), (0.3, 1, 1, 501, ACK, 9000, 0)]
+    (tmp_path / "one.pcap").write_bytes(made_up(packets))
+    (site,) = json.loads(netspurt("sites", "one.pcap", "--json").stdout)["sites"].values()
+    assert (site["rtt"]["count"], site["rtt"]["sd"]) == (1, None)
+    lines = netspurt("sites", "one.pcap").stdout.splitlines()
+    (row,) = [line for line in lines if line.startswith("10.0.0.1") and "bit/s" in line][:1]
+    assert row.split()[-3:] == ["-", "-", "-"]
 
 
 def test_a_capture_without_connections_does_not_stop_the_reading_of_others(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from netspurt.cli.output import complain, named, warn_of_cut
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -26,13 +27,20 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
         connection.
     """
     from netspurt.captures import explain, is_capture
-    from netspurt.run import open_run
+    from netspurt.cli.capture_folders import captures_of
+    from netspurt.run import MANIFEST, open_run
 
     if not is_capture(path):
         if path.is_file() and path.suffix != ".toml":
             what = f"{named(str(path))} is neither a run folder nor a capture"
             hint = f", but a recording of delays: `netspurt report {named(str(path))}` draws it"
             raise ValueError(what + hint * is_recording(path))
+        captures = captures_of(path) if path.is_dir() and not (path / MANIFEST).exists() else []
+        if captures:
+            raise ValueError(
+                f"{named(str(path))} has {counted(len(captures), 'capture')} and no run: name one "
+                f"of its captures, such as {named(captures[0])}"
+            )
         return open_run(path)
     number = flow[1:] if flow is not None and flow.startswith("c") else ""
     # Several flows, as in `c0,c3`, need the packets of all connections.

@@ -181,7 +181,7 @@ def match(
         told = [*_matches(found, _names(first, second)), *_unequal(found), *_translated(found)]
         told += _copied(found, _names(first, second))
         told += [] if found else ["no connection in either capture"]
-        for text in [*told, *_swapped(found, first, second)]:
+        for text in [*told, *(_swapped(found, first, second) or _clocks(found))]:
             typer.echo(text)
     if not any(one.paired for one in found):
         raise typer.Exit(1)
@@ -263,6 +263,21 @@ def _swapped(found: list[MatchedConnection], first: Path, second: Path) -> list[
         f"The times are negative, because segments of clients passed {named(str(second))} before "
         f"{named(str(first))}{', or because the clocks differ' * alone}. Swap the captures: "
         f"netspurt match {files}"
+    ]
+
+
+def _clocks(found: list[MatchedConnection]) -> list[str]:
+    """Return a line on the difference of the clocks, if a time below zero shows a difference."""
+    ways = [(one.out_s, one.back_s) for one in found if math.isfinite(one.out_s + one.back_s)]
+    if not any(min(way) < 0 for way in ways):
+        return []
+    differences = [(out - back) / 2 for out, back in ways]
+    middle = sorted(differences)[len(differences) // 2]
+    which = "second" if middle > 0 else "first"
+    return [
+        f"A time is negative, so the clocks of the captures differ: the {which} clock is ahead by "
+        f"about {_span(abs(middle))}, if both ways take equally long. Only out + back does not "
+        "depend on this difference"
     ]
 
 

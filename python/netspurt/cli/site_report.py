@@ -98,16 +98,19 @@ def _ratios(one: Data) -> list[str]:
     return [_percent(one["handshake"]["near"]), _percent(one["handshake"]["below"]), ping]
 
 
+def _cov(spread: Data) -> float | None:
+    """Return the coefficient of variation; `None` if it does not exist."""
+    known = spread["sd"] is not None and spread["mean"]
+    return spread["sd"] / spread["mean"] if known else None
+
+
 def _throughput(_data: Data, sites: dict[str, Data]) -> Iterator[str]:
     rows = []
     for name, one in sites.items():
         told = one["throughput"]
         if told["count"]:
             spread = [told["quantiles"][q] for q in ("0.05", "0.5", "0.95")]
-            cov = told["sd"] / told["mean"] if told["mean"] else None
-            rtt = one["rtt"]
-            of_rtt = rtt["sd"] / rtt["mean"] if rtt["count"] and rtt["mean"] else None
-            covs = [_told(figure, lambda c: f"{c:.3f}") for figure in (cov, of_rtt)]
+            covs = [_told(_cov(spread), lambda c: f"{c:.3f}") for spread in (told, one["rtt"])]
             rows.append([name, *(_told(figure, rate) for figure in (*spread, told["sd"])), *covs])
     heads = ["throughput", "5 %", "median", "95 %", "sd", "CoV", "CoV of round trips"]
     yield from _table(heads, rows, range(1, 7))

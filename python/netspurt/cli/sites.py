@@ -177,7 +177,8 @@ def _spread(values: Any) -> dict[str, Any]:
     return {
         "count": len(present),
         "mean": known(float(present.mean())) if len(present) else None,
-        "sd": known(float(np.std(present))) if len(present) else None,
+        # One value has no spread.
+        "sd": known(float(np.std(present))) if len(present) > 1 else None,
         "quantiles": {str(q): known(cdf.quantile(q)) for q in (0.05, 0.5, 0.95)},
     }
 

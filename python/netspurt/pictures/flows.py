@@ -30,13 +30,24 @@ def progress(run: Tables, view: View) -> Picture:
     if not chosen:
         raise ValueError(f"no flow has {view.sends} data{view.in_words}")
     marks: list[Mark] = []
-    each = [_data(segments, flow, view) for flow in chosen]
-    for flow, own, ink in zip(chosen, each, SERIES, strict=False):
+    found = {flow: _data(segments, flow, view) for flow in chosen}
+    empty = [flow for flow, own in found.items() if len(own) == 0]
+    if len(empty) == len(found):
+        node = pick(segments, "node", view.node, "spied node")
+        flows = " and ".join(view.titled(flow) for flow in empty)
+        raise ValueError(
+            f"no data of flow{'s' * (len(empty) > 1)} {flows} was seen at {node}{view.in_words}"
+        )
+    each = {flow: own for flow, own in found.items() if len(own)}
+    for (flow, own), ink in zip(each.items(), SERIES, strict=False):
         end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
         label = view.titled(flow)
         marks.append(Polyline(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
-    marks += _retransmissions([own.where(kind="retransmission") for own in each])
-    aside = "" if view.flow else _left_out(segments, view, len(chosen))
+    marks += _retransmissions([own.where(kind="retransmission") for own in each.values()])
+    without = ", ".join(view.titled(flow) for flow in empty)
+    aside = f"without data: {without}" if without else ""
+    if not view.flow:
+        aside = _left_out(segments, view, len(chosen))
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0), aside=aside)
 
 
@@ -96,7 +107,4 @@ def _data(segments: Table, flow: str, view: View) -> Table:
     both = segments.where(flow=flow, direction=view.sends)
     node = pick(both, "node", view.node, "spied node")
     own = view.clip(both.where(node=node))
-    own = own.select(own["len_bytes"] > 0)
-    if len(own) == 0:
-        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node}{view.in_words}")
-    return own
+    return own.select(own["len_bytes"] > 0)
