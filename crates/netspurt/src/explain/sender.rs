@@ -479,7 +479,8 @@ impl Sender {
             self.sack.blocks();
         }
         if !packet.options_whole() && !packet.flags().has(Flags::SYN) {
-            self.sack.cut();
+            let news = octets.sequence().octet(packet.ack()) > octets.una();
+            self.sack.cut(packet.option_bytes(), news && self.is_calm());
         }
     }
 

@@ -36,4 +36,6 @@ pub trait CapturedTcp: Observed {
     fn syn_style(&self) -> SynStyle;
     /// Whether the options were captured in full and are well-formed.
     fn options_whole(&self) -> bool;
+    /// The number of octets of all options, captured or not.
+    fn option_bytes(&self) -> u8;
 }

@@ -284,4 +284,9 @@ impl CapturedTcp for PlainSegment {
     fn options_whole(&self) -> bool {
         true
     }
+
+    #[inline]
+    fn option_bytes(&self) -> u8 {
+        if self.timestamps().is_some() { 12 } else { 0 }
+    }
 }

@@ -275,4 +275,9 @@ impl CapturedTcp for TcpView {
     fn options_whole(&self) -> bool {
         self.options.whole
     }
+
+    #[inline]
+    fn option_bytes(&self) -> u8 {
+        self.options.bytes
+    }
 }

@@ -15,8 +15,15 @@ pub struct SackUse {
     seen: bool,
     /// Whether the snap length cut options of acknowledgments. These may have been SACK blocks.
     cut: bool,
-    /// The number of duplicate ACKs with captured options and without SACK blocks.
+    /// The number of duplicate ACKs without SACK blocks.
     without: u8,
+    /// The smallest number of octets of options in acknowledgments whose options were cut, while no
+    /// octets were known to be missing. `None` if there were none.
+    calm_bytes: Option<u8>,
+    /// The number of these acknowledgments.
+    calm: u8,
+    /// Whether options of an acknowledgment were cut that have room for a SACK block.
+    roomy: bool,
     /// Whether the sender sends tail loss probes, as far as its SYN shows it.
     pub probing: ProbesBySyn,
 }
@@ -29,6 +36,14 @@ impl SackUse {
     /// MSS, two for *SACK permitted* (RFC 2018 §2), and two that fill the last word of the header.
     /// A SYN without MSS could have fewer, but stacks send the MSS (RFC 9293 §3.7.1).
     const BYTES_WITH_SACK: u8 = 8;
+
+    /// The number of octets that the option SACK takes with one block, filled to a whole word (RFC
+    /// 2018 §3).
+    const BYTES_OF_BLOCK: u8 = 12;
+
+    /// A single acknowledgment of new octets may also report the first octets after a hole. So at
+    /// least this number of them must have shown how long the options are without SACK blocks.
+    const CALM: u8 = 8;
 
     /// Takes a SYN of the sender, or of the receiver if `by_receiver` is true. A SYN-ACK permits
     /// SACK only if the SYN permitted it. So if the SYN was not captured, the SYN-ACK shows whether
@@ -53,21 +68,44 @@ impl SackUse {
         self.seen = true;
     }
 
-    /// Notes that the snap length cut the options of an acknowledgment.
-    pub fn cut(&mut self) {
+    /// Notes that the snap length cut the `bytes` octets of options of an acknowledgment. `calm`
+    /// says that it acknowledges new octets, and that no octets are missing.
+    pub fn cut(&mut self, bytes: u8, calm: bool) {
         self.cut = true;
+        if calm {
+            self.calm_bytes = Some(self.calm_bytes.map_or(bytes, |least| least.min(bytes)));
+            self.calm = self.calm.saturating_add(1);
+        }
+        self.roomy |=
+            self.without_blocks().is_some_and(|most| bytes >= most + Self::BYTES_OF_BLOCK);
     }
 
-    /// Counts a duplicate ACK with captured options and without SACK blocks.
-    pub fn bare_duplicate(&mut self) {
-        self.without = self.without.saturating_add(1);
+    /// The number of octets of options in acknowledgments without SACK blocks, if options were cut.
+    /// `None` if it is not known.
+    fn without_blocks(&self) -> Option<u8> {
+        self.calm_bytes.filter(|_| self.calm >= Self::CALM)
+    }
+
+    /// Counts a duplicate ACK without SACK blocks. Either its options were captured, or they have no
+    /// room for a block (RFC 2018 §3): they have no more octets than the options of an acknowledgment
+    /// without blocks.
+    pub fn duplicate(&mut self, packet: &impl CapturedTcp) {
+        let bare = match packet.options_whole() {
+            true => packet.sack().is_empty(),
+            false => self.without_blocks().is_some_and(|most| packet.option_bytes() <= most),
+        };
+        self.without = self.without.saturating_add(u8::from(bare));
     }
 
     /// Whether SACK is used. `None` if the capture does not show it.
     pub fn known(self) -> Option<bool> {
         match self.permitted {
             [Some(false), _] | [_, Some(false)] if !self.seen => Some(false),
-            _ if self.cut => None,
+            _ if self.cut => {
+                let shown = self.seen || self.roomy || self.permitted == [Some(true); 2];
+                let bare = self.without_blocks().is_some() && self.without >= Self::ENOUGH;
+                (bare && !shown).then_some(false)
+            }
             _ if self.seen => Some(true),
             [Some(true), Some(true)] => Some(true),
             _ if self.without >= Self::ENOUGH => Some(false),
@@ -79,7 +117,7 @@ impl SackUse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::{Segment, SynOptions, Timestamps};
+    use crate::segment::{SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
     use crate::wire::{Packet, TcpView, encode};
 
     /// A SYN with these options, of which the capture has only the first `captured` octets.
@@ -120,5 +158,43 @@ mod tests {
             found.syn(true, &syn(options, false, 40));
             assert_eq!(found.known(), Some(sack));
         }
+    }
+
+    /// An ACK with timestamps and perhaps a SACK block. The capture has none of its options.
+    fn cut_ack(block: bool) -> TcpView {
+        let mut segment = Segment { flags: Flags::ACK, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 1, ecr: 0 });
+        let mut blocks = SackBlocks::default();
+        if block {
+            blocks.add(SackBlock { left: 1000, right: 2000 });
+        }
+        segment.set_sack(&blocks);
+        let [source, destination] = ["10.0.0.1:4", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut bytes);
+        let whole = bytes.len();
+        bytes.truncate(40);
+        TcpView::of(&bytes, whole).unwrap()
+    }
+
+    /// What is known after `calm` cut acknowledgments of new octets without blocks, and then three
+    /// duplicate ACKs. Only the first of these may have a block (`first`).
+    fn after_duplicates(calm: usize, first: bool) -> Option<bool> {
+        let mut found = SackUse::default();
+        let bytes = cut_ack(false).option_bytes();
+        (0..calm).for_each(|_| found.cut(bytes, true));
+        for block in [first, false, false] {
+            let duplicate = cut_ack(block);
+            found.cut(duplicate.option_bytes(), false);
+            found.duplicate(&duplicate);
+        }
+        found.known()
+    }
+
+    #[test]
+    fn cut_duplicate_acks_show_that_sack_is_not_used_if_they_have_no_room_for_blocks() {
+        assert_eq!(after_duplicates(8, false), Some(false));
+        assert_eq!(after_duplicates(8, true), None, "a duplicate ACK has room for a block");
+        assert_eq!(after_duplicates(1, false), None, "the first ACK may have had a block, too");
     }
 }

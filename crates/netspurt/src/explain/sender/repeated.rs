@@ -94,9 +94,7 @@ impl Sender {
             // duplicate is used.
             self.heard.una_at = at;
         }
-        if packet.options_whole() && packet.sack().is_empty() {
-            self.sack.bare_duplicate();
-        }
+        self.sack.duplicate(packet);
         if self.duplicates.count == 3
             && let Some(trouble) = &mut self.trouble
         {
