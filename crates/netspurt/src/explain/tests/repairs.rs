@@ -158,3 +158,18 @@ fn one_missed_ack_does_not_make_a_long_recovery_go_back_n() {
     }
     assert_eq!(talk.causes(), [Some(Cause::Fast); 8]);
 }
+
+/// RFC 6582 §3.2 step 3: some senders do not restart their timer for each partial ACK. So the timer
+/// may send the head again just after a partial ACK. No acknowledgment can trigger this within a
+/// round trip of 100 ms. It does not matter that the capture does not show whether SACK is used.
+#[test]
+fn the_head_that_comes_again_within_a_round_trip_is_a_timeout() {
+    let cause = |again: f64| {
+        let mut talk = Talk::midway();
+        talk.flight(1000.0, 0, 6).ack(1100.0, 1000).ack(1101.0, 1000).data(1101.1, 1000);
+        talk.ack(1201.1, 2000).data(1201.2, 2000).data(again, 2000);
+        talk.causes()[2]
+    };
+    assert_eq!(cause(1230.0), Some(Cause::Rto));
+    assert_eq!(cause(1310.0), Some(Cause::Fast));
+}

@@ -122,7 +122,9 @@ impl Machine {
         if scene.is_head() && again && lately && scene.is_third_duplicate() {
             return self.another_fast_retransmit(scene);
         }
-        if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
+        // No acknowledgment can show within a round trip that a retransmission was lost.
+        let untold = scene.sack.is_some() || !lately || scene.age() < scene.rtt_min;
+        if scene.is_head() && again && !scene.overtaken && untold {
             // Some senders do not restart their timer for each partial ACK (RFC 6582 §3.2 step 3).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
