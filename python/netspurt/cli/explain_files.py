@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.capture_folders import captures_of
+from netspurt.cli.capture_files import captures_of
 from netspurt.cli.opening import is_recording
 from netspurt.cli.output import complain, fitted, named, print_json_in_parts, raw, width
 from netspurt.wording import without_tcp

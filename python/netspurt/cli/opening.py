@@ -27,7 +27,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
         connection.
     """
     from netspurt.captures import explain, is_capture
-    from netspurt.cli.capture_folders import captures_of
+    from netspurt.cli.capture_files import captures_of
     from netspurt.run import MANIFEST, open_run
 
     if not is_capture(path):

@@ -15,7 +15,8 @@ import typer
 
 from netspurt import _core
 from netspurt.cli import replay_options as option
-from netspurt.cli.capture_folders import capture_folder, captures_of
+from netspurt.cli.capture_files import captures_of
+from netspurt.cli.capture_folders import capture_folder
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.output import complain, named, unstyled
 from netspurt.cli.recordings import REPLAYED
