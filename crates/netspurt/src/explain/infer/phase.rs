@@ -178,7 +178,8 @@ impl Machine {
     /// went back from it on.
     pub fn restarted(&mut self, number: usize) {
         let by_habit = u32::from(!self.maybe_after_timeout);
-        (self.first, self.traits.in_order) = (number, self.traits.in_order.saturating_sub(by_habit));
+        (self.first, self.traits.in_order) =
+            (number, self.traits.in_order.saturating_sub(by_habit));
     }
 
     /// Notes that acknowledgments, and not a timeout, caused the retransmission that began this loss
