@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import statistics
 import sys
 import time
 from contextlib import suppress
@@ -271,12 +272,11 @@ def _clocks(found: list[MatchedConnection]) -> list[str]:
     ways = [(one.out_s, one.back_s) for one in found if math.isfinite(one.out_s + one.back_s)]
     if not any(min(way) < 0 for way in ways):
         return []
-    differences = [(out - back) / 2 for out, back in ways]
-    middle = sorted(differences)[len(differences) // 2]
-    which = "second" if middle > 0 else "first"
+    ahead = statistics.median((out - back) / 2 for out, back in ways)
+    which = "second" if ahead > 0 else "first"
     return [
         f"A time is negative, so the clocks of the captures differ: the {which} clock is ahead by "
-        f"about {_span(abs(middle))}, if both ways take equally long. Only out + back does not "
+        f"about {_span(abs(ahead))}, if both ways take equally long. Only out + back does not "
         "depend on this difference"
     ]
 

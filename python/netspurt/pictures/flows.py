@@ -44,9 +44,10 @@ def progress(run: Tables, view: View) -> Picture:
         label = view.titled(flow)
         marks.append(Polyline(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
     marks += _retransmissions([own.where(kind="retransmission") for own in each.values()])
-    without = ", ".join(view.titled(flow) for flow in empty)
-    aside = f"without data: {without}" if without else ""
-    if not view.flow:
+    if view.flow:
+        without = ", ".join(view.titled(flow) for flow in empty)
+        aside = f"without data: {without}" if empty else ""
+    else:
         aside = _left_out(segments, view, len(chosen))
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0), aside=aside)
 

@@ -48,6 +48,11 @@ impl Time {
     pub const fn saturating_since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
+
+    /// The instant that lies `span` before `self`, or the start of the run if that is later.
+    pub const fn saturating_before(self, span: Duration) -> Time {
+        Time(self.0.saturating_sub(span.0))
+    }
 }
 
 impl Duration {

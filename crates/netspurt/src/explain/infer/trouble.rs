@@ -186,13 +186,11 @@ impl SenderTrouble {
     /// the packet at the instant `at`, as far as the capture shows. The way from the capture to the
     /// sender and back takes the time `near`, or up to an eighth less.
     pub fn has_same_trigger(&self, at: Time, near: Duration) -> bool {
-        let back = |from: Time, way: Duration| {
-            Time::from_nanos(from.as_nanos().saturating_sub(way.as_nanos()))
-        };
-        let newest = self.passed_before(back(at, near * 7 / 8));
-        let none_heard = newest.is_none() && self.passed.has_all();
-        let since = self.found.last().map(|last| back(last.at, near));
-        since.is_some_and(|since| none_heard || newest.is_some_and(|heard| heard <= since))
+        let Some(last) = self.found.last() else { return false };
+        match self.passed_before(at.saturating_before(near * 7 / 8)) {
+            Some(heard) => heard <= last.at.saturating_before(near),
+            None => self.passed.has_all(),
+        }
     }
 
     /// Whether the sender repairs a loss.

@@ -41,7 +41,7 @@ impl Sender {
         let una_heard = acks.heard.una_at + near;
         // If the capture is far from the sender, the retransmission answers an acknowledgment that
         // passed the capture before the retransmission, by about the time `near`.
-        let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
+        let passed_by = at.saturating_before(near * 7 / 8);
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(acks.heard.answered_at).min(acks.heard.answered_at);
         SenderScene {
@@ -89,8 +89,7 @@ impl Sender {
         let near_now = self.path.near_now();
         // SACK blocks that passed the capture after the time `passed_by` had not reached the
         // sender.
-        let passed_by = at.as_nanos().saturating_sub(near_now.as_nanos());
-        let passed_by = Time::from_nanos(passed_by);
+        let passed_by = at.saturating_before(near_now);
         let same_trigger = near > SenderScene::SLACK && trouble.has_same_trigger(at, near_now);
         ScenePlace {
             follows: trouble.follows(at, left, (self.heard.answered_at, same_trigger), round),

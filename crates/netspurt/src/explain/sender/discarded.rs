@@ -97,7 +97,7 @@ impl Sender {
         (syn, acked_bytes): (bool, u64),
         octets: &CapturedOctets,
     ) {
-        let before = Time::from_nanos(at.as_nanos().saturating_sub(self.answer_time().as_nanos()));
+        let before = at.saturating_before(self.answer_time());
         let late = syn && acked_bytes > 0 && at.saturating_since(self.sent_at) >= Self::SYN_WAIT;
         let Some(trouble) = &mut self.trouble else { return };
         for number in trouble.watch.outstanding_from(octets.una(), before) {

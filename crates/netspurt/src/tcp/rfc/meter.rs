@@ -306,8 +306,7 @@ impl SampleLabels<'_> {
     /// Returns the sample of a round trip from an echo. The sample is unambiguous, because an echo
     /// belongs to one transmission.
     fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
-        let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
-        let trip = self.trip(Time::from_nanos(sent), 1);
+        let trip = self.trip(now.saturating_before(rtt), 1);
         RttSample { source: SampleSource::Echo, ..trip }
     }
 
