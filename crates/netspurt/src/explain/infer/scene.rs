@@ -47,10 +47,12 @@ pub struct ScenePlace {
     pub shortens_tail: bool,
     /// Whether three conditions hold. First, this retransmission follows the previous one without a
     /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
-    /// acknowledgment with news came between these retransmissions, or none reached the sender
-    /// between them (`same_trigger`). After a longer time, an acknowledgment that the capture missed
-    /// may have triggered this retransmission. If the capture is known to miss packets, there is a
-    /// further condition (see `SenderTrouble::follows`).
+    /// acknowledgment with news triggered it. That is so in three cases: no such acknowledgment came
+    /// between these retransmissions; none reached the sender between them (`same_trigger`); or, far
+    /// from the sender, the retransmission begins more than a segment above all acknowledged octets.
+    /// After a longer time, an acknowledgment that the capture missed may have triggered this
+    /// retransmission. If the capture is known to miss packets, there is a further condition (see
+    /// `SenderTrouble::follows`).
     pub follows: bool,
     /// Far from the sender: whether no acknowledgment with news reached the sender between the
     /// previous retransmission and this one, as far as the capture shows. One may have passed the

@@ -157,8 +157,8 @@ impl SenderTrouble {
 
     /// Whether a retransmission at the instant `at` follows the last one (see
     /// [`ScenePlace::follows`]). The last acknowledgment with news came at `answered_at`, and the
-    /// shortest round trip is `round`. If `same_trigger`, no such acknowledgment reached the sender
-    /// between the last retransmission and this one.
+    /// shortest round trip is `round`. If `untriggered`, no acknowledgment with news can have
+    /// triggered this retransmission.
     ///
     /// The capture may miss one acknowledgment if it misses packets. It probably misses one if each
     /// of several retransmissions of the repair waited for an acknowledgment: go-back-N begins with
@@ -168,7 +168,7 @@ impl SenderTrouble {
         &self,
         at: Time,
         left: u64,
-        (answered_at, same_trigger): (Time, bool),
+        (answered_at, untriggered): (Time, bool),
         round: Duration,
     ) -> bool {
         let sure = self.uncaptured_bytes == 0 && self.is_early() || self.continues_burst(at, left);
@@ -177,7 +177,7 @@ impl SenderTrouble {
             let (since, last) = (row[0].at, &row[row.len() - 1]);
             row.windows(2).all(|two| two[0].right == two[1].left)
                 && last.right == left
-                && (answered_at <= since || same_trigger)
+                && (answered_at <= since || untriggered)
                 && at.saturating_since(last.at) < round
         })
     }

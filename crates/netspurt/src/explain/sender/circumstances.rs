@@ -91,8 +91,12 @@ impl Sender {
         // sender.
         let passed_by = at.saturating_before(near_now);
         let same_trigger = near > SenderScene::SLACK && trouble.has_same_trigger(at, near_now);
+        // If the capture missed the acknowledgment that triggered this retransmission, the captured
+        // ones end one segment below it.
+        let beyond = near > SenderScene::SLACK && left > una + (right - left);
+        let untriggered = same_trigger || beyond;
         ScenePlace {
-            follows: trouble.follows(at, left, (self.heard.answered_at, same_trigger), round),
+            follows: trouble.follows(at, left, (self.heard.answered_at, untriggered), round),
             same_trigger,
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {

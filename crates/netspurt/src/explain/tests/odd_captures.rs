@@ -440,6 +440,20 @@ fn a_reordering_timer_explains_a_repair_if_sack_blocks_may_be_hidden() {
     }
 }
 
+/// The snap length cut all options. An outage lost two originals, the ACKs of others, and the first
+/// timeout's copy. The ACK of the second copy also acknowledges an original that had arrived, so
+/// this timeout was spurious, and the sender undoes it (RFC 5682 §2.1). It does not go back: its
+/// next retransmission is a probe of the tail. The ACK of the probe triggers repairs.
+#[test]
+fn after_a_spurious_timeout_the_sender_probes_the_tail_and_does_not_go_back() {
+    let mut talk = Talk::midway();
+    talk.flight(0.0, 0, 4).ack(100.0, 2000).ack(100.1, 4000).flight(100.2, 4000, 6);
+    talk.data(500.0, 4000).data(900.0, 4000).ack(1000.0, 8000);
+    talk.data(1210.0, 9000).ack(1310.0, 8000).data(1310.0, 8000).ack(1410.0, 10_000);
+    let expected = [Cause::Rto, Cause::Rto, Cause::Tlp, Cause::Fast].map(Some);
+    assert_eq!(talk.causes(), expected);
+}
+
 /// RFC 9293 §3.10.7.4: a receiver drops a segment outside of its window. If a host gets an
 /// acknowledgment of octets that it never sent, it only sends an acknowledgment.
 #[test]

@@ -147,3 +147,33 @@ fn after_a_silence_of_several_round_trips_a_timer_sends_the_head_again() {
     let (cause, rule, _) = last(&talk);
     assert_eq!((cause, rule), (Some(Cause::Rto), CauseRule::Silence));
 }
+
+/// Later segments overtook the first segment. So Tahoe sent it again although it was not lost, and
+/// began slow start: each ACK triggers two segments. The ACKs pass the capture 20 ms before these segments. At
+/// last, the capture has no ACK that could have triggered a segment: the segment begins above the
+/// octets that are acknowledged. So the sender sends everything again in order.
+#[test]
+fn a_repair_of_octets_above_the_newest_ack_shows_go_back_n() {
+    let mut talk = Talk::midway();
+    talk.handshake(false, 20.0, 20.0);
+    let mut packets = Vec::new();
+    for n in 0..60_u32 {
+        packets.push((100.0 + 0.5 * f64::from(n), Some(n * 1000), 0));
+        packets.push((120.0 + f64::from(n), None, if n < 4 { 0 } else { (n + 1) * 1000 }));
+    }
+    packets.push((142.1, Some(0), 0));
+    for n in 5..60_u32 {
+        packets.push((144.1 + 0.5 * f64::from(n - 5), Some(n * 1000), 0));
+    }
+    packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+    for (at, left, next) in packets {
+        match left {
+            Some(left) => talk.data(at, left),
+            None => talk.ack(at, next),
+        };
+    }
+    let causes = talk.causes();
+    assert_eq!(causes[0], Some(Cause::Fast));
+    assert_eq!(causes.len(), 56);
+    assert!(causes[1..].iter().all(|one| *one == Some(Cause::GoBackN)), "{causes:?}");
+}

@@ -161,8 +161,7 @@ impl Machine {
         if scene.is_head() && self.timer_expired(scene) && again && !overtaken {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
         }
-        let waited = scene.lag.min(scene.waited) >= scene.shortest_rto();
-        if scene.is_head() && !again && waited {
+        if scene.is_head() && !again && scene.lag.min(scene.waited) >= scene.shortest_rto() {
             return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.is_head() && scene.is_silent() {
@@ -172,8 +171,11 @@ impl Machine {
             let rule = if again { CauseRule::Backoff } else { CauseRule::Silence };
             return Inferred { cause: Cause::Rto, rule };
         }
-        let tail = scene.sack == Some(true) && scene.is_tail() && !scene.is_head() && !scene.hole;
-        if self.undone && self.from_open && tail && !scene.is_clocked() {
+        // If options are cut off, a loss may be reported by SACK blocks that the capture does not show.
+        let may_be_reported = scene.sack.is_none() && self.accepted;
+        let tail = scene.is_tail() && !scene.is_head() && !scene.hole;
+        let undone = self.undone && scene.sack == Some(true) || may_be_reported;
+        if undone && self.from_open && tail && !scene.is_clocked() {
             // The sender undid the timeout, and had no new octets to send.
             self.phase = LossPhase::Open;
             return self.in_open(scene);
@@ -181,8 +183,6 @@ impl Machine {
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
             return Inferred { cause: scene.repair_cause(true), rule: CauseRule::Reported };
         }
-        // If options are cut off, SACK blocks may have reported a loss although few ACKs came.
-        let may_be_reported = scene.sack.is_none() && self.accepted;
         let enough = if may_be_reported { 1 } else { 3 };
         let first = (scene.is_head() || may_be_reported) && !scene.place.acknowledged;
         if self.went_on && !again && first && scene.duplicates.count >= enough && scene.is_clocked()
