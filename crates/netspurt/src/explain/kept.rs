@@ -72,6 +72,8 @@ pub struct Repeat {
     pub joins: bool,
     /// See [`shortens_tail`].
     pub shortens_tail: bool,
+    /// Whether the segment has the same timestamp as the last transmission of its octets.
+    pub stamp_again: bool,
 }
 
 /// Whether `left..right` begins like the last outstanding segment, but ends 1 to 40 octets earlier.
@@ -82,6 +84,13 @@ pub fn shortens_tail(octets: &CapturedOctets, (left, right): (u64, u64)) -> bool
     octets.outstanding().back().is_some_and(|last| {
         last.left == left && right < last.right && last.right - right <= OPTIONS_MAX
     })
+}
+
+/// Whether `packet` has the same timestamp as the last transmission of `segment`. False without
+/// timestamps.
+pub fn has_same_stamp(packet: &impl CapturedTcp, segment: &Acknowledged) -> bool {
+    let val = packet.timestamps().map(|stamps| stamps.val);
+    val.is_some() && val == segment.kept.ts_val
 }
 
 /// The time between the last two outstanding segments. If this time is long, the last segment may

@@ -21,11 +21,11 @@ use crate::wire::CapturedTcp;
 use super::infer::{
     AckHabits, AfterLone, Age, DuplicatesSoFar, FlowLabels, FreshSegment, Habits, Inferred,
     LabelHint, LateBy, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
-    Vantage, Waking, is_bare_fin,
+    SentStamp, Vantage, Waking, is_bare_fin,
 };
 use super::kept::{
     Acknowledged, CapturedOctets, CapturedSegment, CurrentSegment, Repeat, before_tail,
-    is_duplicate, shortens_tail,
+    has_same_stamp, is_duplicate, shortens_tail,
 };
 use super::probed_octet::ProbedOctet;
 use super::retransmission::ExplainedRetransmission;
@@ -286,9 +286,7 @@ impl Sender {
         // A copy has the same first and last octet as its original.
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
-        let answered_since =
-            self.current.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
-        let mut age = self.age_of(at, packet, last, answered_since);
+        let mut age = self.age_of(at, packet, last);
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;
         let far = age == Age::Unknown && vantage == Vantage::Receiver;
@@ -334,7 +332,9 @@ impl Sender {
                 let old =
                     Repeat { left, right, known, una, first_sent, missing, ..Repeat::default() };
                 let shortens_tail = shortens_tail(octets, (left, right));
-                let old = Repeat { before_tail, unordered, joins, shortens_tail, ..old };
+                let stamp_again = earlier.is_some_and(|one| has_same_stamp(packet, one));
+                let old =
+                    Repeat { before_tail, unordered, joins, shortens_tail, stamp_again, ..old };
                 self.note_retransmission(at, packet, old);
             }
         }
@@ -367,14 +367,15 @@ impl Sender {
     }
 
     /// Returns whether `packet` was sent before or after the newest packet, or is a copy. `last` is
-    /// the last transmission of its octets, and `answered_since` says whether an ACK came after it.
+    /// the last transmission of its octets.
     fn age_of(
         &self,
         at: Time,
         packet: &impl CapturedTcp,
         last: Option<(Time, CapturedSegment)>,
-        answered_since: bool,
     ) -> Age {
+        let answered_since =
+            self.current.answers_syn || last.is_some_and(|(sent, _)| self.heard.answered_at > sent);
         let age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
         // Beside the receiver, a SYN and its retransmission may come together if the SYN was late.
@@ -421,7 +422,8 @@ impl Sender {
         } else if trouble.too_big.explains(&scene, near, trouble.machine.since) {
             Inferred { cause: Cause::TooBig, rule: CauseRule::TooBig }
         } else {
-            trouble.machine.infer(&scene, number)
+            let each = trouble.answers_each_duplicate(&scene);
+            each.unwrap_or_else(|| trouble.machine.infer(&scene, number))
         };
         let doubtful = rule == CauseRule::Silence && scene.place.is_afar() && scene.is_reported();
         trouble.doubted = doubtful.then(|| (scene.repair_cause(true), traits));
@@ -462,7 +464,9 @@ impl Sender {
         let before = trouble.arrived_before(old.left, old.right, old.una);
         let any = val.unwrap_or_default().wrapping_sub(u32::MAX / 2);
         let oldest_val = if is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
-        trouble.add(told, (val, oldest_val.unwrap_or_default()), before);
+        let stamp =
+            SentStamp { val, again: old.stamp_again, oldest: oldest_val.unwrap_or_default() };
+        trouble.add(told, stamp, before);
     }
 
     /// Takes an acknowledgment before the caller adds it to `octets`.

@@ -36,5 +36,5 @@ pub use syn_style::is_linux;
 pub use timer_grid::TimerGrid;
 pub use traits::Traits;
 pub use trouble::SenderTrouble;
-pub use verdict::Arrived;
+pub use verdict::{Arrived, SentStamp};
 pub use waking::Waking;

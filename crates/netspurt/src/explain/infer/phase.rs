@@ -189,6 +189,14 @@ impl Machine {
         (self.undone, self.maybe_after_timeout) = (false, false);
     }
 
+    /// Notes that the sender retransmits the head for each further duplicate ACK, and so did before.
+    /// `cause` is the cause of its repairs.
+    pub fn answers_each_duplicate(&mut self, cause: Cause) {
+        (self.phase, self.maybe_after_timeout) = (LossPhase::Recovery, false);
+        self.last = Some(cause).into();
+        self.traits.each_duplicate = true;
+    }
+
     /// Begins a loss phase after a timeout at the instant `at`. The timeout was recognised only
     /// later. It sent retransmission `number`, which is still outstanding and ends at `highest`.
     pub fn was_lost(&mut self, number: usize, highest: u64, at: Time) {

@@ -27,6 +27,8 @@ pub struct Traits {
     pub shortest_timeout: Option<Duration>,
     /// Whether the sender changed its flow label when a retransmission timer fired.
     pub relabels: bool,
+    /// Whether the sender retransmitted the head for each further duplicate ACK.
+    pub each_duplicate: bool,
 }
 
 impl Traits {
@@ -56,6 +58,7 @@ impl Traits {
             timeouts: self.timeouts.saturating_add(other.timeouts),
             shortest_timeout: least(self.shortest_timeout, other.shortest_timeout),
             relabels: self.relabels || other.relabels,
+            each_duplicate: self.each_duplicate || other.each_duplicate,
         }
     }
 }

@@ -25,7 +25,7 @@ use super::recent_news::{PassedNews, RecentNews};
 use super::scene::{ScenePlace, SenderScene};
 use super::too_big::TooBigReports;
 use super::traits::Traits;
-use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
+use super::verdict::{Arrived, Decision, SentStamp, VerdictWatch, Watched};
 
 /// Octets that a SACK block reported for the first time: `left..right`. The block passed at `at`.
 #[derive(Clone, Copy, Debug)]
@@ -472,14 +472,13 @@ impl SenderTrouble {
         }
     }
 
-    /// Adds a retransmission. `val` is its timestamp. If an acknowledgment echoes a timestamp from
-    /// `oldest_val` on, but before `val`, an earlier transmission of the same octets arrived.
-    /// `before` is the evidence that these octets had arrived before the retransmission was sent;
+    /// Adds a retransmission. `stamp` is its timestamp. If an acknowledgment echoes an older one,
+    /// but not older than `stamp.oldest`, an earlier transmission of the same octets arrived. `before` is the evidence that these octets had arrived before the retransmission was sent;
     /// `None` without evidence.
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,
-        (val, oldest_val): (Option<u32>, u32),
+        stamp: SentStamp,
         before: Option<VerdictEvidence>,
     ) {
         let number = self.found.len();
@@ -497,9 +496,8 @@ impl SenderTrouble {
             left,
             right,
             at,
-            val,
+            stamp,
             syn,
-            oldest_val,
             reported: false,
             reported_part: (left, left),
             filled: false,

@@ -22,11 +22,9 @@ pub struct Watched {
     /// When the retransmission was captured.
     pub at: Time,
     /// The timestamp that the retransmission carries.
-    pub val: Option<u32>,
+    pub stamp: SentStamp,
     /// Whether the retransmission carries a SYN.
     pub syn: bool,
-    /// The oldest timestamp whose echo shows that an earlier transmission arrived.
-    pub oldest_val: u32,
     /// Whether D-SACK blocks about all its octets, or a duplicate ACK, were counted for the
     /// retransmission.
     pub reported: bool,
@@ -40,6 +38,18 @@ pub struct Watched {
     /// retransmission of these octets. Then an earlier transmission had arrived, and its
     /// acknowledgment was lost.
     pub unclear: bool,
+}
+
+/// The timestamp that a retransmission carries.
+#[derive(Clone, Copy, Debug)]
+pub struct SentStamp {
+    /// The timestamp. `None` without timestamps.
+    pub val: Option<u32>,
+    /// Whether the transmission before has the same timestamp, because the clock of the timestamps
+    /// has not ticked since then. If so, an echo does not show which transmission arrived.
+    pub again: bool,
+    /// The oldest timestamp whose echo shows that an earlier transmission arrived.
+    pub oldest: u32,
 }
 
 impl Watched {
@@ -262,16 +272,16 @@ impl VerdictWatch {
         // acknowledgment echoes the timestamp of the transmission that arrived first (RFC 7323
         // §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
-        if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
+        if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.stamp.val) {
             let older = is_before(echo, val);
             if !older && one.syn {
                 // A SYN-ACK echoes the newest SYN, even if an earlier SYN arrived.
                 return None;
             }
-            if !older {
+            if !older && !one.stamp.again {
                 return decision(Verdict::Needed, VerdictEvidence::Echo);
             }
-            if !is_before(echo, one.oldest_val) {
+            if older && !is_before(echo, one.stamp.oldest) {
                 return decision(Verdict::Spurious, VerdictEvidence::Echo);
             }
         }

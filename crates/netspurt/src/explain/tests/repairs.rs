@@ -173,3 +173,18 @@ fn the_head_that_comes_again_within_a_round_trip_is_a_timeout() {
     assert_eq!(cause(1230.0), Some(Cause::Rto));
     assert_eq!(cause(1310.0), Some(Cause::Fast));
 }
+
+/// picoTCP sends the head again at each duplicate ACK after the third. A timer cannot send it twice
+/// within a round trip (RFC 6298 §5.5), so duplicate ACKs trigger all of these retransmissions.
+#[test]
+fn a_sender_may_repeat_the_head_for_each_further_duplicate_ack() {
+    let mut talk = first_of_ten_lost(false);
+    for n in 0..5 {
+        let at = 205.0 + f64::from(n);
+        talk.ack(at, 0).data(at + 0.1, 0);
+    }
+    talk.ack(304.2, 10_000).flight(304.3, 10_000, 10).ack(404.4, 10_000);
+    talk.ack(404.5, 10_000).ack(404.6, 10_000).data(404.7, 10_000);
+    talk.ack(404.8, 10_000).data(404.9, 10_000);
+    assert_eq!(talk.causes(), [Some(Cause::Fast); 8]);
+}

@@ -123,6 +123,23 @@ fn an_echoed_timestamp_shows_which_transmission_was_acknowledged() {
     }
 }
 
+/// The round trip is shorter than a tick of the timestamp clock, so the repair has the timestamp of
+/// the original. An echo of this timestamp does not show which of the two arrived.
+#[test]
+fn an_echo_shows_nothing_if_the_original_has_the_same_timestamp() {
+    for (again, shown) in [(401.4, VerdictEvidence::None), (402.4, VerdictEvidence::Echo)] {
+        let mut talk = Talk::midway();
+        talk.stamps = true;
+        talk.handshake(false, 0.2, 0.0);
+        talk.flight(401.0, 0, 4).ack(401.2, 0).ack(401.21, 0).ack(401.22, 0).data(again, 0);
+        let (ack, flags) = (talk.wire(4000), Flags::ACK);
+        let mut segment = Segment { seq: 1, ack, flags, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 9000, ecr: 1000 + again as u32 });
+        talk.packet(Side::To, again + 0.21, segment);
+        assert_eq!(verdict(&talk), (Verdict::Needed, shown), "{again}");
+    }
+}
+
 /// A packet of the receiver with data and an acknowledgment was lost before the capture. So the
 /// captured acknowledgment may answer a duplicate. Without SACK, nothing would show this.
 #[test]

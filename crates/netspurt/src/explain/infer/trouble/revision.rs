@@ -6,6 +6,8 @@ use crate::units::{Duration, Time};
 
 use super::super::super::retransmission::ExplainedRetransmission;
 use super::super::super::rule::CauseRule;
+use super::super::phase::Inferred;
+use super::super::scene::SenderScene;
 use super::SenderTrouble;
 
 impl SenderTrouble {
@@ -71,6 +73,32 @@ impl SenderTrouble {
                 self.relabel(first, first + 1, timeout, CauseRule::Guess);
             }
         }
+    }
+
+    /// Takes a retransmission in the circumstances `scene`. Returns its cause if the sender
+    /// retransmits the head for each further duplicate ACK, as picoTCP does (`tcp_ack`). Such a
+    /// sender retransmits the head again within a round trip. Neither a timer nor an acknowledgment
+    /// can do this a second time within a round trip: a timer waits twice as long (RFC 6298 §5.5).
+    /// So if a timeout seemed to have sent the head before, a duplicate ACK triggered it, too.
+    pub fn answers_each_duplicate(&mut self, scene: &SenderScene) -> Option<Inferred> {
+        let last = self.found.last()?;
+        let head = last.left == scene.left && scene.is_head() && self.repairs();
+        if !head || scene.duplicates.count <= 3 || !scene.is_clocked() {
+            return None;
+        }
+        let age = scene.at.saturating_since(last.at);
+        let shown = last.rule == CauseRule::HeadAgain && age < scene.rtt_min;
+        let known = self.machine.traits.each_duplicate && age < scene.shortest_rto();
+        if !shown && !known {
+            return None;
+        }
+        let (cause, rule) = (scene.repair_cause(true), CauseRule::Reported);
+        if shown {
+            let number = self.found.len() - 1;
+            self.relabel(number, number + 1, Some(cause).into(), rule);
+        }
+        self.machine.answers_each_duplicate(cause);
+        Some(Inferred { cause, rule })
     }
 
     /// Takes new octets that were captured at the instant `at`, far from the sender. `near` is the
