@@ -1,6 +1,8 @@
 //! The last acknowledgments with news. An acknowledgment has *news* if it acknowledges new octets, is
 //! a duplicate, or has SACK blocks.
 
+use std::num::NonZeroU32;
+
 use crate::units::Time;
 
 /// An acknowledgment with news that passed the capture point.
@@ -8,8 +10,10 @@ use crate::units::Time;
 pub struct PassedNews {
     /// When the acknowledgment passed.
     pub at: Time,
-    /// The receiver's timestamp.
-    pub val: Option<u32>,
+    /// The receiver's timestamp. `None` without timestamps, or if it is 0.
+    pub val: Option<NonZeroU32>,
+    /// The octet after the acknowledged octets. Only its lowest 32 bits are kept.
+    pub next: u32,
 }
 
 /// The recent acknowledgments with news. They are needed if the capture was taken far from the

@@ -46,7 +46,7 @@ pub struct ScenePlace {
     /// end of that segment. The payload of a segment is shorter if the TCP header has more options.
     pub shortens_tail: bool,
     /// Whether three conditions hold. First, this retransmission follows the previous one without a
-    /// gap. Second, it was sent less than the shortest round trip after the previous one. Third, no
+    /// gap, and both together are longer than a full segment. Second, it was sent less than the shortest round trip after the previous one. Third, no
     /// acknowledgment with news triggered it. That is so in three cases: no such acknowledgment came
     /// between these retransmissions; none reached the sender between them (`same_trigger`); or, far
     /// from the sender, the retransmission begins more than a segment above all acknowledged octets.

@@ -7,6 +7,7 @@
 mod revision;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use crate::ranges::Ranges;
@@ -99,8 +100,10 @@ impl SenderTrouble {
     const HOLES_MAX: usize = 128;
 
     /// Notes that an acknowledgment with news and the timestamp `val` passed at the instant `at`.
-    pub fn passed(&mut self, at: Time, val: Option<u32>) {
-        self.passed.add(PassedNews { at, val });
+    /// It acknowledges the octets below `next`.
+    pub fn passed(&mut self, at: Time, val: Option<u32>, next: u64) {
+        let val = val.and_then(NonZeroU32::new);
+        self.passed.add(PassedNews { at, val, next: next as u32 });
     }
 
     /// The time of the newest acknowledgment with news that passed at the instant `by` or before.
@@ -125,7 +128,7 @@ impl SenderTrouble {
     pub fn lag_by_echo(&self, at: Time, ecr: u32, near: Duration) -> Option<Duration> {
         let mut next = None;
         for news in self.passed.newest_first() {
-            if !is_before(ecr, news.val?) {
+            if !is_before(ecr, news.val?.get()) {
                 let plausible = near * 3 / 2 + SenderScene::FLOOR;
                 let next: Time = next.filter(|_| at.saturating_since(news.at) <= plausible)?;
                 return Some(next.saturating_since(news.at));
@@ -185,9 +188,18 @@ impl SenderTrouble {
     /// Whether no acknowledgment with news reached the sender between the last retransmission and
     /// the packet at the instant `at`, as far as the capture shows. The way from the capture to the
     /// sender and back takes the time `near`, or up to an eighth less.
-    pub fn has_same_trigger(&self, at: Time, near: Duration) -> bool {
+    ///
+    /// The packet begins at octet `left`. If an acknowledgment of exactly the octets below it passed
+    /// in time, this partial ACK may have triggered the packet (RFC 6582 §3.2), although the last
+    /// retransmission left at nearly the same time. Then the answer is no.
+    pub fn has_same_trigger(&self, at: Time, near: Duration, left: u64) -> bool {
         let Some(last) = self.found.last() else { return false };
-        match self.passed_before(at.saturating_before(near * 7 / 8)) {
+        let by = at.saturating_before(near * 7 / 8);
+        let partial = |news: PassedNews| news.at <= by && news.next == left as u32;
+        if self.passed.newest_first().any(partial) {
+            return false;
+        }
+        match self.passed_before(by) {
             Some(heard) => heard <= last.at.saturating_before(near),
             None => self.passed.has_all(),
         }

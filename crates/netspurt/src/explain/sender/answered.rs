@@ -27,7 +27,7 @@ impl Sender {
         };
         let (ack, first) = (octets.sequence().octet(packet.ack()), octets.sequence().first());
         let trouble = self.trouble.get_or_insert_default();
-        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val));
+        trouble.passed(at, packet.timestamps().map(|stamps| stamps.val), ack);
         for place in 0..packet.sack().len() {
             let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {
                 continue;

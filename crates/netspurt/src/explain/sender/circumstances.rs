@@ -90,13 +90,16 @@ impl Sender {
         // SACK blocks that passed the capture after the time `passed_by` had not reached the
         // sender.
         let passed_by = at.saturating_before(near_now);
-        let same_trigger = near > SenderScene::SLACK && trouble.has_same_trigger(at, near_now);
+        let same_trigger =
+            near > SenderScene::SLACK && trouble.has_same_trigger(at, near_now, left);
         // If the capture missed the acknowledgment that triggered this retransmission, the captured
         // ones end one segment below it.
         let beyond = near > SenderScene::SLACK && left > una + (right - left);
         let untriggered = same_trigger || beyond;
+        let smss_bytes = u64::from(self.smss_bytes);
         ScenePlace {
-            follows: trouble.follows(at, left, (self.heard.answered_at, untriggered), round),
+            follows: trouble.follows(at, left, (self.heard.answered_at, untriggered), round)
+                && trouble.found.last().is_none_or(|one| one.left + smss_bytes < right),
             same_trigger,
             soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {

@@ -484,6 +484,32 @@ fn an_ack_on_its_way_to_the_sender_triggers_nothing() {
     assert_eq!(causes(3, 1307.2), [fast, fast, fast], "the ACK had reached the sender");
 }
 
+/// Octet 0 is late, so the sender without SACK repairs it although it was not lost. The originals
+/// come in order afterwards, and each of their ACKs triggers another repair (RFC 6582 §3.2). Two of
+/// these repairs come at nearly the same time, as their ACKs did. They show no go-back-N.
+#[test]
+fn partial_acks_at_nearly_the_same_time_show_no_go_back_n() {
+    let causes = |partial: bool| {
+        let mut talk = Talk::midway();
+        talk.handshake(false, 0.01, 100.0);
+        for n in 1..5 {
+            let at = 1000.0 + f64::from(n);
+            talk.data(at, n * 1000).ack(at + 0.01, 0);
+        }
+        talk.data(1005.0, 0).ack(1005.01, 5000);
+        if partial {
+            talk.data(1005.5, 5000).ack(1005.51, 6000).data(1006.0, 6000).ack(1006.01, 7000);
+        } else {
+            talk.data(1005.5, 6000).ack(1005.51, 5000).data(1006.0, 5000).ack(1006.01, 7000);
+        }
+        talk.data(1103.1, 0).ack(1103.11, 7000).data(1106.2, 5000).ack(1106.21, 7000);
+        talk.data(1106.8, 6000).ack(1106.81, 7000);
+        talk.causes()
+    };
+    assert_eq!(causes(true).last(), Some(&None));
+    assert_eq!(causes(false).last(), Some(&Some(Cause::GoBackN)), "no ACK triggers it");
+}
+
 /// The path loses the ACK of the handshake and the whole first flight. So no acknowledgment of data
 /// can have triggered the first segments that come.
 #[test]

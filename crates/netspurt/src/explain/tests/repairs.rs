@@ -188,3 +188,19 @@ fn a_sender_may_repeat_the_head_for_each_further_duplicate_ack() {
     talk.ack(404.8, 10_000).data(404.9, 10_000);
     assert_eq!(talk.causes(), [Some(Cause::Fast); 8]);
 }
+
+/// For a partial ACK, CycloneTCP sends the first segments of its queue again that together are no
+/// longer than the MSS. This is no go-back-N.
+#[test]
+fn a_partial_ack_may_trigger_several_short_segments() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 2).octets(101.0, 2000, 400).octets(101.0, 2400, 600);
+    talk.flight(101.0, 3000, 6);
+    for n in 1..=3 {
+        talk.ack(201.0 + f64::from(n), 0);
+    }
+    talk.data(204.1, 0).ack(304.2, 2000).octets(304.3, 2000, 400).octets(304.3, 2400, 600);
+    assert_eq!(talk.causes(), [Some(Cause::Fast); 3]);
+    talk.data(304.4, 3000);
+    assert_eq!(talk.causes()[1..], [Some(Cause::GoBackN); 3]);
+}
