@@ -82,13 +82,13 @@ impl SenderTrouble {
     /// So if a timeout seemed to have sent the head before, a duplicate ACK triggered it, too.
     pub fn answers_each_duplicate(&mut self, scene: &SenderScene) -> Option<Inferred> {
         let last = self.found.last()?;
-        let head = last.left == scene.left && scene.is_head() && self.repairs();
+        let head = scene.is_head() && scene.sent_again && self.repairs();
         if !head || scene.duplicates.count <= 3 || !scene.is_clocked() {
             return None;
         }
-        let age = scene.at.saturating_since(last.at);
-        let shown = last.rule == CauseRule::HeadAgain && age < scene.rtt_min;
-        let known = self.machine.traits.each_duplicate && age < scene.shortest_rto();
+        let same = last.left == scene.left && last.rule == CauseRule::HeadAgain;
+        let shown = same && scene.age() < scene.rtt_min;
+        let known = self.machine.traits.each_duplicate && scene.age() < scene.shortest_rto();
         if !shown && !known {
             return None;
         }
